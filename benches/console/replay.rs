@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Ledger, Operator, RunState, Tally};
+use dlq_tui::ledger::{Ledger, Operator, RunState, RunTally};
 use dlq_tui::store::{Budget, Store};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
@@ -223,6 +223,6 @@ pub fn desk(store: Arc<dyn Store>) -> StoreContext {
 
 /// The progress of a run that has not begun.
 fn planned(plan: &Plan) -> RunProgress {
-    let (run, tally) = (plan.run.clone(), Tally::default());
+    let (run, tally) = (plan.run.clone(), RunTally::default());
     RunProgress { run, state: RunState::Planned, tally, rate: 0.0, eta: None, waiting: None }
 }

@@ -8,7 +8,7 @@ use super::args::InitArgs;
 use super::exit::{CliError, Code};
 use super::output;
 use super::source_choice::SourceChoice;
-use crate::ledger::Installation;
+use crate::ledger::LedgerInstallation;
 use crate::store::StoreError;
 use crate::store::install::Preset;
 
@@ -73,7 +73,7 @@ async fn ledger(session: &SourceChoice, args: &InitArgs) -> Result<Code> {
     let origin = session.origin()?;
     let budget = session.budget(&origin);
     let engine = origin.connect(session, &budget).await?;
-    let plan = Installation::plan(&engine, &budget).await?;
+    let plan = LedgerInstallation::plan(&engine, &budget).await?;
     if plan.ddl.is_empty() {
         output::say(&format!("{} has a ledger already; nothing is missing", origin.name));
         say_grants(&plan);
@@ -103,7 +103,7 @@ fn print(ddl: &str) -> Result<()> {
 }
 
 /// What other operators need.
-fn say_grants(plan: &Installation) {
+fn say_grants(plan: &LedgerInstallation) {
     if !plan.grants.is_empty() {
         output::say("each operator's role needs, beside its rights to the jobs:");
         plan.grants.iter().for_each(|grant| output::say(&format!("  {grant}")));

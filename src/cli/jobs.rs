@@ -9,7 +9,7 @@ use super::output;
 use super::table::{TableColumn, TextTable, terminal_width};
 use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::text::{Clean, Untrusted};
-use crate::ledger::{Ledger, Outcome, Part, RunId, RunJob};
+use crate::ledger::{CohortPart, Ledger, Outcome, RunId, RunJob};
 use crate::triage::undo;
 
 /// Jobs read at a time.
@@ -146,16 +146,16 @@ pub async fn of_run(
     Ok(printer.end()?)
 }
 
-impl From<PartWord> for Part {
+impl From<PartWord> for CohortPart {
     fn from(word: PartWord) -> Self {
         match word {
-            PartWord::All => Part::All,
-            PartWord::Done => Part::Done,
-            PartWord::Skipped => Part::Skipped,
-            PartWord::Failed => Part::Failed,
-            PartWord::InDoubt => Part::InDoubt,
-            PartWord::NotStarted => Part::NotStarted,
-            PartWord::Remainder => Part::Remainder,
+            PartWord::All => CohortPart::All,
+            PartWord::Done => CohortPart::Done,
+            PartWord::Skipped => CohortPart::Skipped,
+            PartWord::Failed => CohortPart::Failed,
+            PartWord::InDoubt => CohortPart::InDoubt,
+            PartWord::NotStarted => CohortPart::NotStarted,
+            PartWord::Remainder => CohortPart::Remainder,
         }
     }
 }

@@ -123,14 +123,15 @@ fn gauge(n: u64, most: u64, width: usize, glyphs: &Glyphs) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{RunId, RunState, Tally};
+    use crate::ledger::{RunId, RunState, RunTally};
 
     fn glyphs(ascii: bool) -> Glyphs {
         Theme::of("none", ascii, |_| None).glyphs
     }
 
     fn progress(eta: Option<Duration>) -> RunProgress {
-        let tally = Tally { planned: 800_000, done: 399_990, skipped: vec![("gone".into(), 10)], ..Tally::default() };
+        let tally =
+            RunTally { planned: 800_000, done: 399_990, skipped: vec![("gone".into(), 10)], ..RunTally::default() };
         let run = RunId("r-1".into());
         RunProgress { run, state: RunState::Running, tally, rate: 3_400.4, eta, waiting: None }
     }

@@ -13,7 +13,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::run_options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::ledger::{Run, Tally};
+use crate::ledger::{Run, RunTally};
 use crate::triage::plan::{CohortShare, Plan};
 use crate::triage::run::Receipt;
 use crate::triage::undo::CAN;
@@ -305,7 +305,7 @@ pub fn run(out: &mut impl Write, run: &Run, width: Option<usize>) -> io::Result<
     tally(&mut facts, &run.tally, intent.action.done_word())
 }
 
-fn tally(facts: &mut FactList<'_, impl Write>, tally: &Tally, done: &str) -> io::Result<()> {
+fn tally(facts: &mut FactList<'_, impl Write>, tally: &RunTally, done: &str) -> io::Result<()> {
     facts.count("planned", tally.planned, "")?;
     facts.count(done, tally.done, "")?;
     for (reason, n) in &tally.skipped {

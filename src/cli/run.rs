@@ -15,7 +15,7 @@ use super::table::terminal_width;
 use super::{output, progress_bar, runs, signal};
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::validator::Validator;
-use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState, Tally};
+use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState, RunTally};
 use crate::triage::progress::RunProgress;
 use crate::triage::run::{Receipt, RunControl, RunError, RunOptions, Wish, execute};
 use crate::triage::validate::{CommandValidator, Validate};
@@ -92,7 +92,7 @@ pub async fn confirmed(
 }
 
 /// How far a run got whose record was moved away: whatever was written there may be gone.
-fn lost(Tally { planned, done, in_doubt, .. }: &Tally, way_on: &str) -> String {
+fn lost(RunTally { planned, done, in_doubt, .. }: &RunTally, way_on: &str) -> String {
     let (planned, [done, in_doubt]) = (jobs(*planned), [done, in_doubt].map(|n| grouped(*n)));
     format!(
         "of {planned}, {done} done and {in_doubt} in doubt; if the ledger was only moved, move it back with what \
@@ -164,7 +164,7 @@ fn start(run: &RunId) -> RunProgress {
     RunProgress {
         run: run.clone(),
         state: RunState::Planned,
-        tally: Tally::default(),
+        tally: RunTally::default(),
         rate: 0.0,
         eta: None,
         waiting: None,

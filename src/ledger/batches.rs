@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::backend::{Cells, Tx, int, limit, rows, text, texts};
+use super::backend::{RowCells, Tx, int, limit, rows, text, texts};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::{BatchNo, RunId, RunJob, RunState};
@@ -21,7 +21,7 @@ const REASON_HEAD: usize = 2_000;
 
 /// The result of a job as the record takes it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settled {
+pub struct CompletedBatch {
     /// The job with what became of it.
     pub outcome: JobOutcome,
     /// How that is known, where the store did not say so itself.
@@ -32,12 +32,12 @@ pub struct Settled {
 #[derive(Clone, Copy, Debug)]
 pub struct Results<'a> {
     /// The jobs that are settled; the others stay in doubt.
-    pub settled: &'a [Settled],
+    pub settled: &'a [CompletedBatch],
     /// Whether those are all jobs of the batch.
     pub is_all: bool,
 }
 
-impl From<JobOutcome> for Settled {
+impl From<JobOutcome> for CompletedBatch {
     fn from(outcome: JobOutcome) -> Self {
         Self { outcome, note: None }
     }
@@ -78,7 +78,7 @@ impl Next {
 
 /// A batch that was begun.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Begun {
+pub struct BegunBatch {
     /// Its number.
     pub no: BatchNo,
     /// Its jobs; `None` where they are the ones that were meant, each in its place.
@@ -109,7 +109,7 @@ impl Ledger {
             [text(&run.0), int(after), limit(n)],
         );
         let upcoming = |row| {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             let (ord, id) = (row.int()?, JobId::new(row.text()?));
             let (word, native) = (row.text()?, row.maybe_text()?);
             Ok(Upcoming { ord, id, standing: Standing { state: State::from_word(&word), native } })
@@ -152,7 +152,13 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be kept: the batch stays in doubt.
-    pub async fn finish_batch(&self, run: &RunId, batch: BatchNo, outcomes: &[Settled], now: Timestamp) -> Result<()> {
+    pub async fn finish_batch(
+        &self,
+        run: &RunId,
+        batch: BatchNo,
+        outcomes: &[CompletedBatch],
+        now: Timestamp,
+    ) -> Result<()> {
         self.turn_batch(run, batch, Results { settled: outcomes, is_all: false }, Next::First(0), None, now)
             .await
             .map(drop)
@@ -172,7 +178,7 @@ impl Ledger {
         next: Next,
         note: Option<&Note>,
         now: Timestamp,
-    ) -> Result<Option<Begun>> {
+    ) -> Result<Option<BegunBatch>> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
         settle(&mut tx, seq, batch, results).await?;
@@ -184,10 +190,10 @@ impl Ledger {
         // Before the next ones are named, which are not settled.
         drop_notes(&mut tx, seq).await?;
         let begun = match name_places(&mut tx, seq, next, now).await? {
-            Some(no) => Some(Begun { no, ids: None }),
-            None => name_next(&mut tx, seq, next.jobs(), now).await?.map(|(no, ids)| Begun { no, ids: Some(ids) }),
+            Some(no) => Some(BegunBatch { no, ids: None }),
+            None => name_next(&mut tx, seq, next.jobs(), now).await?.map(|(no, ids)| BegunBatch { no, ids: Some(ids) }),
         };
-        if let (Some(Begun { ids: None, .. }), Some(note)) = (&begun, note) {
+        if let (Some(BegunBatch { ids: None, .. }), Some(note)) = (&begun, note) {
             note_along(&mut tx, run, note).await?;
         }
         tx.commit().await?;
@@ -224,7 +230,7 @@ impl Ledger {
         );
         let mut batches: Vec<(BatchNo, Vec<JobId>)> = Vec::new();
         for row in rows.await? {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             let (no, id) = (BatchNo(row.int()?), JobId::new(row.text()?));
             match batches.last_mut() {
                 Some((last, ids)) if *last == no => ids.push(id),
@@ -244,7 +250,7 @@ impl Ledger {
             [text(&run.0)],
         );
         let row = rows.await?.into_iter().next();
-        Ok(row.map(|row| Cells::of(row).maybe_int()).transpose()?.flatten().map(Timestamp))
+        Ok(row.map(|row| RowCells::of(row).maybe_int()).transpose()?.flatten().map(Timestamp))
     }
 
     /// Jobs that a batch has named, by how they stood when they were frozen; each of `ids` once, in their order.
@@ -262,7 +268,7 @@ impl Ledger {
         );
         let mut standings: HashMap<String, Standing> = HashMap::new();
         for row in rows.await? {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             let (id, word, native) = (row.text()?, row.text()?, row.maybe_text()?);
             standings.insert(id, Standing { state: State::from_word(&word), native });
         }
@@ -285,7 +291,7 @@ impl Ledger {
              WHERE id = ?1) AND batch IS NOT NULL AND outcome IS NULL GROUP BY state, native LIMIT 2",
             [text(&run.0)],
         );
-        let mut rows = rows.await?.into_iter().map(Cells::of);
+        let mut rows = rows.await?.into_iter().map(RowCells::of);
         let (Some(mut row), None) = (rows.next(), rows.next()) else { return Ok(None) };
         let (word, native) = (row.text()?, row.maybe_text()?);
         Ok((row.count()? == n as u64).then(|| Standing { state: State::from_word(&word), native }))
@@ -294,8 +300,8 @@ impl Ledger {
 
 /// Writes down what became of jobs of a batch, each of which is in `outcomes` at most once.
 async fn settle(tx: &mut Tx<'_>, run: i64, batch: BatchNo, Results { settled, is_all }: Results<'_>) -> Result<()> {
-    let is_plain = |settled: &&Settled| settled.outcome.1 == JobResult::Done && settled.note.is_none();
-    let (plain, others): (Vec<&Settled>, Vec<&Settled>) = settled.iter().partition(is_plain);
+    let is_plain = |settled: &&CompletedBatch| settled.outcome.1 == JobResult::Done && settled.note.is_none();
+    let (plain, others): (Vec<&CompletedBatch>, Vec<&CompletedBatch>) = settled.iter().partition(is_plain);
     if is_all && others.is_empty() {
         return all_done(tx, run, batch).await;
     }
@@ -312,7 +318,7 @@ async fn settle(tx: &mut Tx<'_>, run: i64, batch: BatchNo, Results { settled, is
          WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
         [int(run), int(batch.0)],
     );
-    let open: Vec<String> = rows.await?.into_iter().map(|row| Cells::of(row).text()).collect::<Result<_>>()?;
+    let open: Vec<String> = rows.await?.into_iter().map(|row| RowCells::of(row).text()).collect::<Result<_>>()?;
     if open.is_empty() {
         return Ok(());
     }
@@ -365,7 +371,7 @@ async fn name_next(tx: &mut Tx<'_>, run: i64, n: usize, now: Timestamp) -> Resul
     let mut ords = Vec::new();
     let mut ids = Vec::new();
     for row in found.await? {
-        let mut row = Cells::of(row);
+        let mut row = RowCells::of(row);
         ords.push(row.int()?);
         ids.push(JobId::new(row.text()?));
     }
@@ -383,10 +389,10 @@ async fn new_batch(tx: &mut Tx<'_>, run: i64, now: Timestamp) -> Result<BatchNo>
 }
 
 /// Outcomes as one value: rows of id, outcome and reason.
-fn told(outcomes: &[&Settled]) -> Result<Bind> {
+fn told(outcomes: &[&CompletedBatch]) -> Result<Bind> {
     let told: Vec<(&str, &str, Option<String>)> = outcomes
         .iter()
-        .map(|Settled { outcome: (id, result), note }| match result {
+        .map(|CompletedBatch { outcome: (id, result), note }| match result {
             JobResult::Done => (id.as_str(), DONE, note.map(str::to_owned)),
             JobResult::Skipped(reason) => (id.as_str(), SKIPPED, Some(reason.word().to_owned())),
             JobResult::Failed(reason) => (id.as_str(), FAILED, Some(kept(reason))),

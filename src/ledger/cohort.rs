@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::backend::{Cells, Tx, int, maybe, text, texts};
-use super::cohort_stats::{Census, into_class_head};
-use super::dialect::Column;
+use super::backend::{RowCells, Tx, int, maybe, text, texts};
+use super::cohort_stats::{CohortStats, into_class_head};
+use super::dialect::InsertColumn;
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::id;
@@ -89,7 +89,7 @@ impl Ledger {
     ///
     /// # Errors
     /// As [`Ledger::freeze_jobs`].
-    pub async fn seal_counted(&self, run: &RunId, census: &Census) -> Result<u64> {
+    pub async fn seal_counted(&self, run: &RunId, census: &CohortStats) -> Result<u64> {
         self.seal_but(run, census.doubtful()).await
     }
 
@@ -162,7 +162,7 @@ impl Ledger {
             [text(RunState::Freezing.word()), int(now.before(ABANDONED).0)],
         );
         for row in rows.await? {
-            let run = RunId(Cells::of(row).text()?);
+            let run = RunId(RowCells::of(row).text()?);
             if !self.is_held(&run).await? {
                 self.dismiss(&run, now).await?;
             }
@@ -175,22 +175,22 @@ impl Ledger {
 async fn twice(tx: &mut Tx<'_>, run: i64, which: &str, binds: Vec<Bind>) -> Result<Vec<String>> {
     let sql = format!("SELECT job_id FROM {{run_jobs}} WHERE run = ?1 {which} GROUP BY job_id HAVING count(*) > 1");
     let rows = tx.fetch(&sql, [vec![int(run)], binds].concat()).await?;
-    rows.into_iter().map(|row| Cells::of(row).text()).collect()
+    rows.into_iter().map(|row| RowCells::of(row).text()).collect()
 }
 
 /// What [`Ledger::freeze_jobs`] writes of a job.
-const COLUMNS: [Column; 11] = [
-    Column::Int("run"),
-    Column::Int("ord"),
-    Column::Text("job_id"),
-    Column::Text("error_class"),
-    Column::Text("job_class"),
-    Column::Int("died_at"),
-    Column::Text("state"),
-    Column::Text("native"),
-    Column::Text("lineage"),
-    Column::Text("successor"),
-    Column::Int("replays"),
+const COLUMNS: [InsertColumn; 11] = [
+    InsertColumn::Int("run"),
+    InsertColumn::Int("ord"),
+    InsertColumn::Text("job_id"),
+    InsertColumn::Text("error_class"),
+    InsertColumn::Text("job_class"),
+    InsertColumn::Int("died_at"),
+    InsertColumn::Text("state"),
+    InsertColumn::Text("native"),
+    InsertColumn::Text("lineage"),
+    InsertColumn::Text("successor"),
+    InsertColumn::Int("replays"),
 ];
 
 fn frozen_row(run: i64, ord: i64, job: Frozen) -> [Bind; COLUMNS.len()] {

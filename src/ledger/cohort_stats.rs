@@ -25,17 +25,17 @@ const MARKS: u64 = 6;
 
 /// The numbers of a cohort.
 #[derive(Debug, Default)]
-pub struct Census {
+pub struct CohortStats {
     jobs: u64,
-    by_error: Values,
-    by_class: Values,
+    by_error: ValueFrequencies,
+    by_class: ValueFrequencies,
     by_state: HashMap<State, u64>,
     by_replays: BTreeMap<u64, u64>,
     span: Option<(Timestamp, Timestamp)>,
-    seen: Seen,
+    seen: BloomFilter,
 }
 
-impl Census {
+impl CohortStats {
     /// Counts jobs that are being frozen.
     pub fn add(&mut self, jobs: &[Frozen]) {
         for job in jobs {
@@ -81,13 +81,13 @@ impl Census {
 
 /// How often each value of a column came.
 #[derive(Debug, Default)]
-struct Values {
+struct ValueFrequencies {
     none: u64,
     known: HashMap<String, u64>,
     too_many: bool,
 }
 
-impl Values {
+impl ValueFrequencies {
     fn add(&mut self, value: Option<&Untrusted>) {
         let Some(value) = value else {
             self.none += 1;
@@ -119,19 +119,19 @@ impl Values {
 
 /// Which ids have come, as a Bloom filter: it may take a new one for known, and never a known one for new.
 #[derive(Debug)]
-struct Seen {
+struct BloomFilter {
     bits: Vec<u64>,
     hasher: RandomState,
     doubtful: Option<Vec<JobId>>,
 }
 
-impl Default for Seen {
+impl Default for BloomFilter {
     fn default() -> Self {
         Self { bits: Vec::new(), hasher: RandomState::new(), doubtful: Some(Vec::new()) }
     }
 }
 
-impl Seen {
+impl BloomFilter {
     fn add(&mut self, id: &JobId) {
         let Some(doubtful) = &mut self.doubtful else { return };
         if self.bits.is_empty() {
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_cohort_is_counted_as_the_record_counts_it() {
-        let mut census = Census::default();
+        let mut census = CohortStats::default();
         let long = "x".repeat(300);
         census.add(&[frozen(1, "b"), frozen(2, "a"), frozen(3, "b"), frozen(4, &long)]);
         census.add(&[frozen(5, &format!("{}y", &long[..200]))]);
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_left_to_the_record() {
-        let mut census = Census::default();
+        let mut census = CohortStats::default();
         let jobs: Vec<Frozen> = (0..=VALUES as u64).map(|n| frozen(n, &format!("E{n}"))).collect();
         census.add(&jobs[..VALUES]);
         assert!(census.split(VALUES as u64, 8).is_some());
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_job_that_came_twice_is_always_doubtful_and_hardly_any_other() {
-        let mut seen = Seen::default();
+        let mut seen = BloomFilter::default();
         for n in 0..200_000 {
             seen.add(&JobId::new(n.to_string()));
         }
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn where_too_many_are_doubtful_none_is_named() {
-        let mut seen = Seen::default();
+        let mut seen = BloomFilter::default();
         for n in 0..=DOUBTFUL as u64 {
             let id = JobId::new(n.to_string());
             seen.add(&id);

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::backend::{Backend, Cells, Source, log_of};
+use super::backend::{Backend, RowCells, SourceBackend, log_of};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::RunState;
@@ -70,7 +70,7 @@ pub async fn in_source(engine: &Arc<Engine>, budget: &Budget) -> Result<Option<L
         Ok(InstalledSchema::Unsafe(reason)) => {
             return Err(LedgerError::Version { place: engine.database().to_owned(), reason });
         }
-        Err(error) => return Err(Source::new(Arc::clone(engine)).fault(error)),
+        Err(error) => return Err(SourceBackend::new(Arc::clone(engine)).fault(error)),
     };
     let place = || engine.database().to_owned();
     schema::fits(version).map_err(|reason| LedgerError::Version { place: place(), reason })?;
@@ -92,7 +92,7 @@ impl Ledger {
     /// When it cannot be read, or is none.
     pub async fn version(&self) -> Result<i64> {
         let rows = self.home.fetch("SELECT max(version) FROM _sqlx_migrations WHERE success", []).await?;
-        rows.into_iter().next().map_or(Ok(0), |row| Ok(Cells::of(row).maybe_int()?.unwrap_or(0)))
+        rows.into_iter().next().map_or(Ok(0), |row| Ok(RowCells::of(row).maybe_int()?.unwrap_or(0)))
     }
 
     /// What SQLite finds wrong with the operator's own file, a line for each, some at the most; nothing where it is whole.
@@ -101,7 +101,7 @@ impl Ledger {
     /// When it cannot be read.
     pub async fn damages(&self) -> Result<Vec<String>> {
         let rows = self.home.fetch("PRAGMA quick_check(3)", []).await?;
-        let told: Vec<String> = rows.into_iter().map(|row| Cells::of(row).text()).collect::<Result<_>>()?;
+        let told: Vec<String> = rows.into_iter().map(|row| RowCells::of(row).text()).collect::<Result<_>>()?;
         Ok(told.into_iter().filter(|line| line != "ok").collect())
     }
 
@@ -112,12 +112,12 @@ impl Ledger {
     pub async fn numbers(&self) -> Result<(Vec<(RunState, u64)>, u64)> {
         let mut states = Vec::new();
         for row in self.home.fetch("SELECT state, count(*) FROM {runs} GROUP BY state ORDER BY state", []).await? {
-            let mut cells = Cells::of(row);
+            let mut cells = RowCells::of(row);
             let (word, n) = (cells.text()?, cells.count()?);
             states.extend(RunState::from_word(&word).map(|state| (state, n)));
         }
         let jobs = self.home.fetch("SELECT count(*) FROM {run_jobs}", []).await?;
-        let jobs = jobs.into_iter().next().map_or(Ok(0), |row| Cells::of(row).count())?;
+        let jobs = jobs.into_iter().next().map_or(Ok(0), |row| RowCells::of(row).count())?;
         Ok((states, jobs))
     }
 }

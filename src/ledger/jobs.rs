@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::backend::{Cells, int, limit, maybe, text, texts};
+use super::backend::{RowCells, int, limit, maybe, text, texts};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
-use super::model::{HistoryEntry, Outcome, Part, RunId, RunJob, Split};
-use super::replay_counts::Known;
+use super::model::{CohortPart, HistoryEntry, Outcome, RunId, RunJob, Split};
+use super::replay_counts::KnownJob;
 use super::runs::operator;
 use super::tally::{DONE, FAILED, SKIPPED};
 use crate::domain::action::{Action, SkipReason};
@@ -22,14 +22,14 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn jobs(&self, run: &RunId, part: Part, after: i64, n: usize) -> Result<Vec<RunJob>> {
+    pub async fn jobs(&self, run: &RunId, part: CohortPart, after: i64, n: usize) -> Result<Vec<RunJob>> {
         let sql = format!(
             "SELECT ord, job_id, error_class, batch, outcome, reason FROM {{run_jobs}} \
              WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND ord > ?2 AND {} ORDER BY ord LIMIT ?3",
             condition(part)
         );
         let rows = self.home.fetch(&sql, [text(&run.0), int(after), limit(n)]).await?;
-        rows.into_iter().map(|row| job(&mut Cells::of(row))).collect()
+        rows.into_iter().map(|row| job(&mut RowCells::of(row))).collect()
     }
 
     /// Those of these jobs that an earlier undo of `undone` had, other than the run that asks.
@@ -46,7 +46,7 @@ impl Ledger {
         if let Some(other) = self.other() {
             rows.extend(other.home.fetch(sql, binds()).await?);
         }
-        rows.into_iter().map(|row| Cells::of(row).text().map(JobId::new)).collect()
+        rows.into_iter().map(|row| RowCells::of(row).text().map(JobId::new)).collect()
     }
 
     /// What is on record of one job of a store, latest first: of its row, and of its replays under other rows and ids;
@@ -54,7 +54,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn history(&self, source: &str, store: &str, job: &Known) -> Result<Vec<HistoryEntry>> {
+    pub async fn history(&self, source: &str, store: &str, job: &KnownJob) -> Result<Vec<HistoryEntry>> {
         let mut history = self.history_here(source, store, job).await?;
         if let Some(other) = self.other() {
             history.extend(other.history_here(source, store, job).await?);
@@ -63,7 +63,7 @@ impl Ledger {
         Ok(history)
     }
 
-    async fn history_here(&self, source: &str, store: &str, (id, lineage): &Known) -> Result<Vec<HistoryEntry>> {
+    async fn history_here(&self, source: &str, store: &str, (id, lineage): &KnownJob) -> Result<Vec<HistoryEntry>> {
         let past = |condition: &str| format!("SELECT run, batch, outcome, reason FROM {{run_jobs}} WHERE {condition}");
         let sql = format!(
             "SELECT r.id, r.action, coalesce(b.ended_at, b.begun_at), r.os_user, r.database_user, r.host, r.ssh_client, \
@@ -77,7 +77,7 @@ impl Ledger {
         );
         let binds = [text(id.as_str()), text(source), text(store), int(HISTORY), maybe(lineage.as_deref())];
         let rows = self.home.fetch(&sql, binds);
-        rows.await?.into_iter().map(|row| entry(&mut Cells::of(row))).collect()
+        rows.await?.into_iter().map(|row| entry(&mut RowCells::of(row))).collect()
     }
 
     /// How the cohort of a run divides: its `top` most frequent error and job classes, its states, and its age.
@@ -98,8 +98,8 @@ impl Ledger {
         );
         let statements = [shares("error_class"), shares("job_class"), shares("state"), span];
         let mut results = self.home.read(&statements).await?.into_iter().map(Vec::into_iter);
-        let mut next = || results.next().into_iter().flatten().map(Cells::of);
-        let share = |mut row: Cells| Ok((row.maybe_text()?.map(Untrusted::new), row.count()?));
+        let mut next = || results.next().into_iter().flatten().map(RowCells::of);
+        let share = |mut row: RowCells| Ok((row.maybe_text()?.map(Untrusted::new), row.count()?));
         let by_error = next().map(share).collect::<Result<_>>()?;
         let by_class = next().map(share).collect::<Result<_>>()?;
         let states = next().map(|mut row| Ok((State::from_word(&row.text()?), row.count()?)));
@@ -137,16 +137,16 @@ impl Ledger {
 }
 
 /// Which jobs of a run belong to a part of it.
-fn condition(part: Part) -> String {
+fn condition(part: CohortPart) -> String {
     match part {
-        Part::All => "1 = 1".to_owned(),
-        Part::Done => "outcome = 'done'".to_owned(),
-        Part::Locked => format!("outcome = 'skipped' AND reason = '{}'", SkipReason::Locked.word()),
-        Part::Skipped => "outcome = 'skipped'".to_owned(),
-        Part::Failed => "outcome = 'failed'".to_owned(),
-        Part::InDoubt => "batch IS NOT NULL AND outcome IS NULL".to_owned(),
-        Part::NotStarted => "batch IS NULL".to_owned(),
-        Part::Remainder => "(outcome IS NULL OR outcome <> 'done')".to_owned(),
+        CohortPart::All => "1 = 1".to_owned(),
+        CohortPart::Done => "outcome = 'done'".to_owned(),
+        CohortPart::Locked => format!("outcome = 'skipped' AND reason = '{}'", SkipReason::Locked.word()),
+        CohortPart::Skipped => "outcome = 'skipped'".to_owned(),
+        CohortPart::Failed => "outcome = 'failed'".to_owned(),
+        CohortPart::InDoubt => "batch IS NOT NULL AND outcome IS NULL".to_owned(),
+        CohortPart::NotStarted => "batch IS NULL".to_owned(),
+        CohortPart::Remainder => "(outcome IS NULL OR outcome <> 'done')".to_owned(),
     }
 }
 
@@ -160,7 +160,7 @@ fn outcome(word: Option<&str>, reason: Option<String>) -> Outcome {
     }
 }
 
-fn job(row: &mut Cells) -> Result<RunJob> {
+fn job(row: &mut RowCells) -> Result<RunJob> {
     let (ord, id) = (row.int()?, JobId::new(row.text()?));
     let error_class = row.maybe_text()?.map(Untrusted::new);
     let begun = row.maybe_int()?.is_some();
@@ -168,7 +168,7 @@ fn job(row: &mut Cells) -> Result<RunJob> {
     Ok(RunJob { ord, id, error_class, outcome: begun.then(|| outcome(word.as_deref(), reason)) })
 }
 
-fn entry(row: &mut Cells) -> Result<HistoryEntry> {
+fn entry(row: &mut RowCells) -> Result<HistoryEntry> {
     let (run, action) = (RunId(row.text()?), row.text()?);
     let unknown = || LedgerError::Refused(format!("`{action}` is of a later version"));
     Ok(HistoryEntry {

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use super::backend::{Backend, Cells, int, rows, text, texts};
+use super::backend::{Backend, RowCells, int, rows, text, texts};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::RunId;
@@ -69,7 +69,7 @@ impl Ledger {
             [text(&run.0), texts(ids.iter().map(JobId::as_str))],
         );
         let pair = |row| {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             Ok((JobId::new(row.text()?), row.text()?))
         };
         rows.await?.into_iter().map(pair).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::backend::{Cells, maybe, text, texts};
+use super::backend::{RowCells, maybe, text, texts};
 use super::error::Result;
 use super::handle::Ledger;
 use super::model::{RunId, Whose};
@@ -35,7 +35,7 @@ impl Ledger {
         );
         let mut own = HashMap::new();
         for row in begun.await? {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             own.insert(row.text()?, (row.int()?, row.maybe_int()?));
         }
         let whose = Whose { source: &intent.source, store: &intent.store, database: intent.database.as_ref() };
@@ -73,7 +73,7 @@ impl Ledger {
         let ids = texts(ids.iter().map(JobId::as_str));
         let binds = [text(whose.source), text(whose.store), ids, maybe(whose.here())];
         for row in self.home.fetch(&sql, binds).await? {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             let (id, at, run) = (row.text()?, row.int()?, row.text()?);
             let (undoes, died_at) = (options(row.maybe_text()?)?.undoes, row.maybe_int()?);
             acts.entry(id).or_default().push(Act { at, run, undoes, died_at });

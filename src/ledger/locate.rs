@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
-use super::backend::{Backend, Source};
+use super::backend::{Backend, SourceBackend};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::schema::{self, InstalledSchema};
@@ -27,7 +27,7 @@ pub struct LedgerLocator {
 struct Inner {
     local: Local,
     engine: Option<Arc<Engine>>,
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<KnownLedger>>,
 }
 
 /// The operator's own record.
@@ -36,12 +36,12 @@ enum Local {
     Open(Ledger),
 }
 
-struct Known {
+struct KnownLedger {
     ledger: Ledger,
     at: Instant,
 }
 
-impl Known {
+impl KnownLedger {
     /// A file that was moved away is not: what is asked for next goes where the path leads now.
     fn is_fresh(&self) -> bool {
         (self.ledger.is_shared() || self.at.elapsed() < NOTHING) && self.ledger.is_there()
@@ -81,7 +81,7 @@ impl LedgerLocator {
         }
         let before = known.take().map(|known| known.ledger).filter(|ledger| !ledger.is_shared() && ledger.is_there());
         let ledger = self.look(before).await?;
-        *known = Some(Known { ledger: ledger.clone(), at: Instant::now() });
+        *known = Some(KnownLedger { ledger: ledger.clone(), at: Instant::now() });
         Ok(ledger)
     }
 
@@ -99,11 +99,11 @@ impl LedgerLocator {
                 return Err(LedgerError::Version { place: engine.database().to_owned(), reason });
             }
             Err(error @ StoreError::Denied(_)) => {
-                let error = Source::new(Arc::clone(engine)).fault(error);
+                let error = SourceBackend::new(Arc::clone(engine)).fault(error);
                 let remark = format!("{error}; until then only runs of this machine are known, and kept here");
                 return Ok(local?.remarking(remark));
             }
-            Err(error) => return Err(Source::new(Arc::clone(engine)).fault(error)),
+            Err(error) => return Err(SourceBackend::new(Arc::clone(engine)).fault(error)),
         };
         let place = || engine.database().to_owned();
         schema::fits(version).map_err(|reason| LedgerError::Version { place: place(), reason })?;

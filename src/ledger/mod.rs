@@ -28,19 +28,19 @@ mod tx_notes;
 mod undo;
 
 pub use backend::WHEN_DAMAGED;
-pub use batches::{Begun, Next, Results, Settled, Upcoming};
-pub use cohort_stats::Census;
+pub use batches::{BegunBatch, CompletedBatch, Next, Results, Upcoming};
+pub use cohort_stats::CohortStats;
 pub use error::{LedgerError, Result};
 pub use handle::Ledger;
 pub use health::{Lying, in_source, latest_version, lying};
 pub use kept_rows::LedgerArchive;
 pub use locate::LedgerLocator;
 pub use model::*;
-pub use replay_counts::{Known, known};
+pub use replay_counts::{KnownJob, known};
 pub use reveal_log::Reveal;
 pub use run_lock::RunLock;
-pub use schema::Installation;
-pub use tx_notes::{LedgerWitness, Note};
+pub use schema::LedgerInstallation;
+pub use tx_notes::{LedgerTxNotes, Note};
 
 #[cfg(test)]
 mod tests;

@@ -109,7 +109,7 @@ pub struct RunIntent {
 
 /// Jobs of a run by what became of them. `planned` is always the sum of the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct RunTally {
     /// Frozen into the run.
     pub planned: u64,
     /// The action took effect.
@@ -124,7 +124,7 @@ pub struct Tally {
     pub not_started: u64,
 }
 
-impl Tally {
+impl RunTally {
     /// All that were skipped.
     pub fn skipped_total(&self) -> u64 {
         self.skipped.iter().map(|(_, n)| n).sum()
@@ -182,7 +182,7 @@ pub struct Run {
     /// When it ended or stopped.
     pub ended_at: Option<Timestamp>,
     /// What became of its jobs.
-    pub tally: Tally,
+    pub tally: RunTally,
 }
 
 impl Run {
@@ -255,7 +255,7 @@ pub struct BatchNo(pub i64);
 
 /// A part of a run's cohort; each is a cohort of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum CohortPart {
     /// Every planned job.
     All,
     /// Jobs that the action took effect on.

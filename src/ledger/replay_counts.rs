@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::backend::{Cells, maybe, rows, text};
+use super::backend::{RowCells, maybe, rows, text};
 use super::error::Result;
 use super::handle::Ledger;
 use super::model::{RunId, Whose};
@@ -10,10 +10,10 @@ use super::runs::options;
 use crate::domain::job::{JobDetail, JobId};
 
 /// A job, with what it is known by across its deaths.
-pub type Known = (JobId, Option<String>);
+pub type KnownJob = (JobId, Option<String>);
 
 /// What a job is known by.
-pub fn known(job: &JobDetail) -> Known {
+pub fn known(job: &JobDetail) -> KnownJob {
     (job.row.id.clone(), job.lineage.as_ref().map(|lineage| lineage.exact().to_owned()))
 }
 
@@ -47,7 +47,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn replayed_counts(&self, whose: Whose<'_>, jobs: &[Known]) -> Result<HashMap<JobId, u64>> {
+    pub async fn replayed_counts(&self, whose: Whose<'_>, jobs: &[KnownJob]) -> Result<HashMap<JobId, u64>> {
         let mut counts = HashMap::new();
         let here = Self::alone(self.home.clone());
         for (home, other) in [(Some(here.clone()), self.other()), (self.other(), Some(here))] {
@@ -65,7 +65,7 @@ impl Ledger {
         &self,
         other: Option<&Ledger>,
         whose: Whose<'_>,
-        jobs: &[Known],
+        jobs: &[KnownJob],
     ) -> Result<HashMap<JobId, u64>> {
         let Whose { source, store, .. } = whose;
         let asked: Vec<(&str, Option<&str>)> =
@@ -110,7 +110,7 @@ impl Ledger {
         }
         let found = self.home.fetch(&(sql + " GROUP BY found.id"), binds).await?;
         let count = |row| {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             Ok((JobId::new(row.text()?), row.count()?))
         };
         found.into_iter().map(count).collect()
@@ -124,7 +124,7 @@ impl Ledger {
         );
         let mut recalls = Vec::new();
         for row in self.home.fetch(&sql, [text(source), text(store)]).await? {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             let (id, options) = (row.text()?, options(row.maybe_text()?)?);
             recalls.extend(options.undoes.map(|undone| (id, undone)));
         }
@@ -143,7 +143,7 @@ impl Ledger {
                 [text(&id)],
             );
             for row in done.await? {
-                recalled.push((undone.clone(), Cells::of(row).text()?));
+                recalled.push((undone.clone(), RowCells::of(row).text()?));
             }
         }
         Ok(recalled)
@@ -160,7 +160,7 @@ impl Ledger {
             [text(&run.0)],
         );
         let pair = |row| {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             Ok((row.count()?, row.count()?))
         };
         found.await?.into_iter().map(pair).collect()

@@ -1,6 +1,6 @@
 //! Who had secrets shown.
 
-use super::backend::{Cells, int, limit, maybe, text};
+use super::backend::{RowCells, int, limit, maybe, text};
 use super::error::Result;
 use super::handle::Ledger;
 use super::model::Operator;
@@ -46,7 +46,7 @@ impl Ledger {
     pub async fn reveals(&self, n: usize) -> Result<Vec<Reveal>> {
         let sql = "SELECT at, operator, host, ssh_client, source, command FROM {reveals} ORDER BY seq DESC LIMIT ?1";
         let reveal = |row| {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             Ok(Reveal {
                 at: Timestamp(row.int()?),
                 operator: Operator {

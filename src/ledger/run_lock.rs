@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tokio::task::AbortHandle;
 
-use super::backend::{Backend, Source, Token, Tx, int, text};
+use super::backend::{Backend, RunToken, SourceBackend, Tx, int, text};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::RunId;
@@ -34,15 +34,15 @@ pub struct RunLock(LockKind);
 #[derive(Debug)]
 enum LockKind {
     Locked { path: PathBuf, _file: File },
-    Leased(Lease),
+    Leased(RunLease),
 }
 
 #[derive(Debug)]
-struct Lease {
+struct RunLease {
     home: Backend,
-    source: Arc<Source>,
+    source: Arc<SourceBackend>,
     run: RunId,
-    token: Option<Token>,
+    token: Option<RunToken>,
     beat: AbortHandle,
 }
 
@@ -58,8 +58,8 @@ impl RunLock {
     }
 }
 
-impl Lease {
-    fn take(&mut self) -> Option<Token> {
+impl RunLease {
+    fn take(&mut self) -> Option<RunToken> {
         self.beat.abort();
         let token = self.token.take()?;
         self.source.forget(&self.run);
@@ -110,7 +110,7 @@ impl Ledger {
         Ok(matches!(looked, Some(Ok(Err(TryLockError::WouldBlock)))))
     }
 
-    async fn lease(&self, source: &Arc<Source>, run: &RunId) -> Result<RunLock> {
+    async fn lease(&self, source: &Arc<SourceBackend>, run: &RunId) -> Result<RunLock> {
         if source.token(run).is_some() {
             return Err(LedgerError::Held(run.0.clone()));
         }
@@ -124,14 +124,14 @@ impl Ledger {
             let seconds = 1 + left / 1_000_000;
             return Err(LedgerError::HeldBy { run: run.0.clone(), holder: holder.to_owned(), seconds });
         }
-        let token = Token { seq, holder: new_holder() };
+        let token = RunToken { seq, holder: new_holder() };
         let sql = format!("UPDATE {{runs}} SET holder = ?2, held_until = {{now}} + {LEASE} WHERE seq = ?1");
         tx.execute(&sql, [int(seq), text(&token.holder)]).await?;
         tx.commit().await?;
         source.note(run, token.clone()).ok_or_else(|| LedgerError::Held(run.0.clone()))?;
         let beat = tokio::spawn(beat(self.home.clone(), token.clone())).abort_handle();
         let (home, source, run) = (self.home.clone(), Arc::clone(source), run.clone());
-        Ok(RunLock(LockKind::Leased(Lease { home, source, run, token: Some(token), beat })))
+        Ok(RunLock(LockKind::Leased(RunLease { home, source, run, token: Some(token), beat })))
     }
 
     fn hold_file(&self, run: &RunId) -> Result<RunLock> {
@@ -175,13 +175,13 @@ fn renewal() -> String {
     format!("UPDATE {{runs}} SET held_until = {{now}} + {LEASE} WHERE seq = ?1 AND holder = ?2")
 }
 
-async fn give_back(home: &Backend, token: &Token) -> Result<u64> {
+async fn give_back(home: &Backend, token: &RunToken) -> Result<u64> {
     let sql = "UPDATE {runs} SET holder = NULL, held_until = NULL WHERE seq = ?1 AND holder = ?2";
     home.execute(sql, [int(token.seq), text(&token.holder)]).await
 }
 
 /// Keeps a lease while a run waits or is paused.
-async fn beat(home: Backend, token: Token) {
+async fn beat(home: Backend, token: RunToken) {
     loop {
         tokio::time::sleep(BEAT).await;
         // What cannot be renewed now may be the next time; and where it was taken over, there is nothing left to keep.

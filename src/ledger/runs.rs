@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde::de::DeserializeOwned;
 
-use super::backend::{Cells, Tx, int, limit, text};
+use super::backend::{RowCells, Tx, int, limit, text};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
-use super::model::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, Tally};
+use super::model::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
 use super::run_lock::renew;
 use super::tally;
 use crate::db::Bind;
@@ -15,7 +15,7 @@ use crate::domain::action::Action;
 use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 
-/// What is read of a run, in the order of [`Head::decode`].
+/// What is read of a run, in the order of [`RunRow::decode`].
 const HEAD: &str = "r.seq, r.id, r.action, r.source, r.store, r.filter, r.resolved, r.reason, r.os_user, r.database_user, \
                     r.host, r.ssh_client, r.options, r.frozen_at, r.state, r.started_at, r.ended_at, r.planned";
 /// The run of an id.
@@ -139,7 +139,7 @@ impl Ledger {
     ///
     /// # Errors
     /// As [`Ledger::run`].
-    pub async fn tally(&self, run: &RunId) -> Result<Tally> {
+    pub async fn tally(&self, run: &RunId) -> Result<RunTally> {
         Ok(self.run(run).await?.tally)
     }
 
@@ -148,7 +148,7 @@ impl Ledger {
         let head = format!("SELECT {HEAD}, 0 FROM {{runs}} AS r WHERE r.id = ?1");
         let found = self.home.fetch(&head, [text(&run.0)]).await?.pop();
         let row = found.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?;
-        Ok(Head::decode(&mut Cells::of(row))?.intent)
+        Ok(RunRow::decode(&mut RowCells::of(row))?.intent)
     }
 
     /// Runs that a statement selects by their key, newest first, with their sums, as of one moment.
@@ -165,13 +165,13 @@ impl Ledger {
         let statements = [say(heads), say(tally::kept_of(which)), say(tally::counted_of(which))];
         let mut results = self.home.read(&statements).await?.into_iter();
         let heads = results.next().unwrap_or_default();
-        let mut sums: HashMap<i64, Tally> = HashMap::new();
+        let mut sums: HashMap<i64, RunTally> = HashMap::new();
         for row in results.flatten() {
-            let mut cells = Cells::of(row);
+            let mut cells = RowCells::of(row);
             tally::add(sums.entry(cells.int()?).or_default(), &mut cells)?;
         }
         let place = if self.is_shared() { LedgerLocation::Source } else { LedgerLocation::Local };
-        let run = |row| Head::decode(&mut Cells::of(row)).map(|head| head.with(&mut sums, place));
+        let run = |row| RunRow::decode(&mut RowCells::of(row)).map(|head| head.with(&mut sums, place));
         heads.into_iter().map(run).collect()
     }
 }
@@ -195,7 +195,7 @@ pub(super) async fn in_state(tx: &mut Tx<'_>, run: &RunId, allowed: &[RunState],
 }
 
 /// A row of `runs`.
-struct Head {
+struct RunRow {
     seq: i64,
     id: RunId,
     intent: RunIntent,
@@ -207,8 +207,8 @@ struct Head {
     is_left: bool,
 }
 
-impl Head {
-    fn decode(row: &mut Cells) -> Result<Self> {
+impl RunRow {
+    fn decode(row: &mut RowCells) -> Result<Self> {
         let unknown = |word: &str| LedgerError::Refused(format!("`{word}` is of a later version"));
         let (seq, id, action) = (row.int()?, RunId(row.text()?), row.text()?);
         let intent = RunIntent {
@@ -241,10 +241,12 @@ impl Head {
         })
     }
 
-    fn with(self, sums: &mut HashMap<i64, Tally>, place: LedgerLocation) -> Run {
+    fn with(self, sums: &mut HashMap<i64, RunTally>, place: LedgerLocation) -> Run {
         let Self { seq, id, intent, state, started_at, ended_at, planned, is_left } = self;
         let tally = match state {
-            RunState::Planned | RunState::Dismissed => Tally { planned, not_started: planned, ..Tally::default() },
+            RunState::Planned | RunState::Dismissed => {
+                RunTally { planned, not_started: planned, ..RunTally::default() }
+            }
             _ => sums.remove(&seq).map(tally::shortened).unwrap_or_default(),
         };
         let state = if is_left { RunState::Stopped } else { state };
@@ -289,6 +291,6 @@ fn beside<T: DeserializeOwned>(kept: Option<&str>, name: &str) -> Option<T> {
 }
 
 /// Who acted: the four columns of `runs`, in this order.
-pub(super) fn operator(row: &mut Cells) -> Result<Operator> {
+pub(super) fn operator(row: &mut RowCells) -> Result<Operator> {
     Ok(Operator { user: row.text()?, database_user: row.text()?, host: row.text()?, ssh_client: row.maybe_text()? })
 }

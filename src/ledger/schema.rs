@@ -197,7 +197,7 @@ pub(super) fn grants(dialect: Dialect, database: &str, user: &str) -> Vec<String
 
 /// What installing a record in a source does, or did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Installation {
+pub struct LedgerInstallation {
     /// The statements that are missing, as they can be given to the database's own client; empty where none is.
     pub ddl: String,
     /// What other operators need, as statements; empty where the engine has no rights of its own.
@@ -207,7 +207,7 @@ pub struct Installation {
     statements: Vec<String>,
 }
 
-impl Installation {
+impl LedgerInstallation {
     /// Looks what is missing, and changes nothing.
     ///
     /// # Errors

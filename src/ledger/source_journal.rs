@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::backend::{Backend, Cells, Token, int, text, texts};
+use super::backend::{Backend, RowCells, RunToken, int, text, texts};
 use super::error::Result;
 use super::handle::Ledger;
 use super::kept_rows;
@@ -12,12 +12,12 @@ use crate::domain::job::JobId;
 use crate::store::{Record, Recorded};
 
 /// The record of one run, as a store takes it.
-struct SourceRecord {
+struct SourceJournal {
     home: Backend,
-    token: Token,
+    token: RunToken,
 }
 
-impl Record for SourceRecord {
+impl Record for SourceJournal {
     fn keep(&self, rows: &[(JobId, String)]) -> Vec<Statement> {
         // What cannot be said is not kept, and then the number of rows tells.
         kept_rows::statements(&self.home, self.token.seq, rows).unwrap_or_default()
@@ -34,7 +34,7 @@ impl Ledger {
     /// by this process.
     pub fn record(&self, run: &RunId) -> Option<Arc<dyn Record>> {
         let token = self.home.shared()?.token(run)?;
-        Some(Arc::new(SourceRecord { home: self.home.clone(), token }))
+        Some(Arc::new(SourceJournal { home: self.home.clone(), token }))
     }
 
     /// Those of these jobs of a run whose effect is recorded. Where [`Ledger::is_shared`], that is all of those on which
@@ -48,6 +48,6 @@ impl Ledger {
              AND job_id {among ?2} AND {all_known ?2} AND run = (SELECT seq FROM {runs} WHERE id = ?1)",
             [text(&run.0), texts(ids.iter().map(JobId::as_str))],
         );
-        rows.await?.into_iter().map(|row| Cells::of(row).text().map(JobId::new)).collect()
+        rows.await?.into_iter().map(|row| RowCells::of(row).text().map(JobId::new)).collect()
     }
 }

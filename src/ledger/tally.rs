@@ -1,8 +1,8 @@
 //! The sums of a run, read so that they cannot fail to add up: `planned` is made of the parts, never beside them.
 
-use super::backend::{Cells, Tx, int};
+use super::backend::{RowCells, Tx, int};
 use super::error::{LedgerError, Result};
-use super::model::Tally;
+use super::model::RunTally;
 use crate::domain::action::{JobResult, NOT_ACCEPTED, SkipReason};
 use crate::domain::text::Untrusted;
 
@@ -22,7 +22,7 @@ const REASON_HEAD: usize = 120;
 const OTHER_REASONS: &str = "other reasons";
 
 /// Counts the jobs of a run whose execution ends, and keeps the sums.
-pub(super) async fn keep(tx: &mut Tx<'_>, run: i64) -> Result<Tally> {
+pub(super) async fn keep(tx: &mut Tx<'_>, run: i64) -> Result<RunTally> {
     forget(tx, run).await?;
     let counted = counted("WHERE j.run = ?1", "");
     let keep = format!(
@@ -30,9 +30,9 @@ pub(super) async fn keep(tx: &mut Tx<'_>, run: i64) -> Result<Tally> {
          SELECT ?1, s.outcome, s.reason, s.n FROM ({counted}) AS s"
     );
     tx.execute(&keep, [int(run)]).await?;
-    let mut tally = Tally::default();
+    let mut tally = RunTally::default();
     for row in tx.fetch("SELECT outcome, reason, n FROM {run_tallies} WHERE run = ?1", [int(run)]).await? {
-        add(&mut tally, &mut Cells::of(row))?;
+        add(&mut tally, &mut RowCells::of(row))?;
     }
     Ok(tally)
 }
@@ -71,7 +71,7 @@ fn counted(which: &str, lead: &str) -> String {
 }
 
 /// Adds a row of outcome, reason and number.
-pub(super) fn add(tally: &mut Tally, row: &mut Cells) -> Result<()> {
+pub(super) fn add(tally: &mut RunTally, row: &mut RowCells) -> Result<()> {
     let (outcome, reason, n) = (row.text()?, row.text()?, row.count()?);
     tally.planned += n;
     match outcome.as_str() {
@@ -86,13 +86,13 @@ pub(super) fn add(tally: &mut Tally, row: &mut Cells) -> Result<()> {
 }
 
 /// Sums with all but the most frequent reasons of failures in one.
-pub(super) fn shortened(mut tally: Tally) -> Tally {
+pub(super) fn shortened(mut tally: RunTally) -> RunTally {
     shorten(&mut tally.failed);
     shorten_skipped(&mut tally.skipped);
     tally
 }
 
-impl Tally {
+impl RunTally {
     /// Counts jobs that were not started as in doubt: a batch has named them.
     pub fn begin(&mut self, jobs: u64) {
         let jobs = jobs.min(self.not_started);

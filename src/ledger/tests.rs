@@ -63,8 +63,8 @@ async fn begin(ledger: &Ledger, run: &RunId, n: usize) -> (BatchNo, Vec<JobId>) 
     ledger.begin_batch(run, n, T).await.unwrap().unwrap()
 }
 
-fn all(ids: &[JobId], result: &JobResult) -> Vec<Settled> {
-    ids.iter().map(|id| Settled::from((id.clone(), result.clone()) as JobOutcome)).collect()
+fn all(ids: &[JobId], result: &JobResult) -> Vec<CompletedBatch> {
+    ids.iter().map(|id| CompletedBatch::from((id.clone(), result.clone()) as JobOutcome)).collect()
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
     let run = planned(&ledger, 10).await;
     let kept = ledger.run(&run).await.unwrap();
     assert_eq!((kept.intent, kept.state), (intent(Action::Replay), RunState::Planned));
-    assert_eq!(kept.tally, Tally { planned: 10, not_started: 10, ..Tally::default() });
+    assert_eq!(kept.tally, RunTally { planned: 10, not_started: 10, ..RunTally::default() });
 
     ledger.start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 4).await;
@@ -133,18 +133,18 @@ async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
     assert_eq!((tally.in_doubt, tally.not_started), (4, 6));
     assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(batch, ids.clone())]);
 
-    let outcomes: Vec<Settled> = vec![
+    let outcomes: Vec<CompletedBatch> = vec![
         (ids[0].clone(), JobResult::Done).into(),
         (ids[1].clone(), JobResult::Skipped(SkipReason::Gone)).into(),
         (ids[2].clone(), JobResult::Failed("no\0 such\nqueue".into())).into(),
-        Settled { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
+        CompletedBatch { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
     ];
     ledger.finish_batch(&run, batch, &outcomes, T).await.unwrap();
     let stopped = ledger.end(&run, T).await.unwrap();
     assert_eq!(stopped.state, RunState::Stopped);
     assert_eq!(
         stopped.tally,
-        Tally {
+        RunTally {
             planned: 10,
             done: 2,
             skipped: vec![("gone".into(), 1)],
@@ -153,10 +153,10 @@ async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
             not_started: 6
         }
     );
-    let remainder = ledger.jobs(&run, Part::Remainder, 0, 100).await.unwrap();
+    let remainder = ledger.jobs(&run, CohortPart::Remainder, 0, 100).await.unwrap();
     assert_eq!(remainder.len(), 8);
     assert_eq!(remainder[0].outcome, Some(Outcome::Skipped("gone".into())));
-    assert_eq!(ledger.jobs(&run, Part::Remainder, remainder[5].ord, 100).await.unwrap(), remainder[6..]);
+    assert_eq!(ledger.jobs(&run, CohortPart::Remainder, remainder[5].ord, 100).await.unwrap(), remainder[6..]);
 }
 
 #[tokio::test]
@@ -188,14 +188,14 @@ async fn a_settled_job_cannot_be_named_again_but_a_skipped_one_can() {
     let run = planned(&ledger, 2).await;
     ledger.start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 2).await;
-    let named = ledger.jobs(&run, Part::All, 0, 9).await.unwrap();
+    let named = ledger.jobs(&run, CohortPart::All, 0, 9).await.unwrap();
     assert!(ledger.begin_again(&run, &named[..1], T).await.is_err(), "in doubt");
-    let outcomes: Vec<Settled> =
+    let outcomes: Vec<CompletedBatch> =
         vec![(ids[0].clone(), JobResult::Done).into(), (ids[1].clone(), JobResult::Skipped(SkipReason::Locked)).into()];
     ledger.finish_batch(&run, batch, &outcomes, T).await.unwrap();
     assert!(ledger.begin_again(&run, &named, T).await.is_err(), "done");
     assert_eq!(ledger.begin_batch(&run, 9, T).await.unwrap(), None);
-    let locked = ledger.jobs(&run, Part::Locked, 0, 9).await.unwrap();
+    let locked = ledger.jobs(&run, CohortPart::Locked, 0, 9).await.unwrap();
     assert_eq!(locked.len(), 1);
     ledger.begin_again(&run, &locked, T).await.unwrap();
     let tally = ledger.tally(&run).await.unwrap();
@@ -237,7 +237,7 @@ async fn the_end_of_a_batch_and_the_beginning_of_the_next_are_one_entry() {
         let settled = all(ids, &JobResult::Done);
         ledger.turn_batch(&run, no, Results { settled: &settled, is_all: true }, next, None, T).await
     };
-    let Begun { no: next, ids: others } = turn(batch, &ids, Next::First(2)).await.unwrap().unwrap();
+    let BegunBatch { no: next, ids: others } = turn(batch, &ids, Next::First(2)).await.unwrap().unwrap();
     let others = others.unwrap();
     assert_eq!(others, [JobId::new("2"), JobId::new("3")]);
     assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(next, others.clone())]);
@@ -273,7 +273,7 @@ async fn a_dismissed_plan_keeps_its_number_and_forgets_its_jobs() {
     ledger.dismiss(&run, T).await.unwrap();
     let kept = ledger.run(&run).await.unwrap();
     assert_eq!((kept.state, kept.tally.planned, kept.tally.adds_up()), (RunState::Dismissed, 5, true));
-    assert!(ledger.jobs(&run, Part::All, 0, 9).await.unwrap().is_empty());
+    assert!(ledger.jobs(&run, CohortPart::All, 0, 9).await.unwrap().is_empty());
     assert!(ledger.start(&run, T).await.is_err());
 }
 
@@ -295,7 +295,7 @@ async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed()
     assert!(ledger.history("main", store, &(JobId::new("2"), None)).await.unwrap().is_empty(), "was not reached");
     assert!(ledger.history("other", store, &(JobId::new("1"), None)).await.unwrap().is_empty());
 
-    let known: Vec<Known> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
+    let known: Vec<KnownJob> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
     let counts = ledger.replayed_counts(Whose::named("main", store), &known).await.unwrap();
     assert_eq!((counts.get(&known[0].0), counts.get(&known[2].0)), (Some(&1), None), "none of these runs counted");
 }
@@ -347,8 +347,8 @@ async fn a_replay_that_was_taken_back_is_not_counted() {
     ledger.start(&back, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &back, 2).await;
     let told = [(ids[0].clone(), JobResult::Done), (ids[1].clone(), JobResult::Skipped(SkipReason::Taken))];
-    ledger.finish_batch(&back, batch, &told.map(Settled::from), T).await.unwrap();
-    let known: Vec<Known> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
+    ledger.finish_batch(&back, batch, &told.map(CompletedBatch::from), T).await.unwrap();
+    let known: Vec<KnownJob> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
     let counts = ledger.replayed_counts(Whose::named("main", store), &known).await.unwrap();
     let counts: Vec<_> = known.iter().map(|(id, _)| counts.get(id).copied()).collect();
     assert_eq!(counts, [None, Some(1), Some(1)], "only the first was taken back");

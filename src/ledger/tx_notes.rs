@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use super::backend::{Cells, Tx, int, text};
+use super::backend::{RowCells, Tx, int, text};
 use super::error::Result;
 use super::handle::Ledger;
 use super::model::RunId;
@@ -42,12 +42,12 @@ impl Note {
 
 /// The witness of one run, as a store takes it.
 #[derive(Clone, Debug)]
-pub struct LedgerWitness {
+pub struct LedgerTxNotes {
     ledger: Ledger,
     run: RunId,
 }
 
-impl LedgerWitness {
+impl LedgerTxNotes {
     /// Keeps notes under `run`.
     pub fn new(ledger: Ledger, run: RunId) -> Self {
         Self { ledger, run }
@@ -59,7 +59,7 @@ impl LedgerWitness {
     }
 }
 
-impl Witness for LedgerWitness {
+impl Witness for LedgerTxNotes {
     fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
         let note = Note::new(transaction, ids);
         Box::pin(async move { self.write(&note).await.map_err(StoreError::from) })
@@ -77,7 +77,7 @@ impl Ledger {
             [text(&run.0)],
         );
         let note = |row| {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             let (name, ids) = (row.text()?, serde_json::from_str::<Vec<String>>(&row.text()?).unwrap_or_default());
             Ok((name, ids.into_iter().map(JobId::new).collect()))
         };

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::backend::{Cells, int, limit, maybe, text, texts};
+use super::backend::{RowCells, int, limit, maybe, text, texts};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::{RunId, Whose};
@@ -35,7 +35,7 @@ impl Ledger {
             binds.push(texts(ids.iter().map(JobId::as_str)));
         }
         let rows = self.home.fetch(&sql, binds).await?;
-        rows.into_iter().map(|row| frozen(&mut Cells::of(row))).collect()
+        rows.into_iter().map(|row| frozen(&mut RowCells::of(row))).collect()
     }
 
     /// Jobs of a cohort with how they stood when they were frozen, those after `after`; at most `n`.
@@ -49,7 +49,7 @@ impl Ledger {
             [text(&run.0), int(after), limit(n)],
         );
         let standing = |row| {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             let (ord, id) = (row.int()?, JobId::new(row.text()?));
             Ok((ord, id, Standing { state: State::from_word(&row.text()?), native: row.maybe_text()? }))
         };
@@ -71,7 +71,7 @@ impl Ledger {
             );
             let mut deaths = Deaths::new();
             for row in rows.await? {
-                let mut row = Cells::of(row);
+                let mut row = RowCells::of(row);
                 after = row.int()?;
                 deaths.insert(row.text()?, row.maybe_int()?);
             }
@@ -131,14 +131,14 @@ impl Ledger {
         let binds = [text(whose.source), text(whose.store), text(&run.0), ids, maybe(whose.here())];
         let mut found: Vec<(Copies, RunId, bool)> = Vec::new();
         for row in home.home.fetch(&sql, binds).await? {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             let (seq, id, action) = (row.int()?, RunId(row.text()?), row.text()?);
             if found.last().is_none_or(|(copies, ..)| copies.run != seq) {
                 let discards = Action::from_word(&action) == Some(Action::Discard);
                 found.push((Copies { run: seq, erased: Vec::new(), left: 0 }, id, discards));
             }
             if let Some((copies, ..)) = found.last_mut() {
-                copies.erased.push(Kept { id: row.text()?, has_row: row.int()? == 1 });
+                copies.erased.push(KeptRow { id: row.text()?, has_row: row.int()? == 1 });
             }
         }
         let mut all = Vec::with_capacity(found.len());
@@ -182,7 +182,7 @@ impl Ledger {
                     [int(undo), ids()],
                 );
                 for row in back.await? {
-                    others.remove(&Cells::of(row).text()?);
+                    others.remove(&RowCells::of(row).text()?);
                 }
             }
         }
@@ -197,7 +197,7 @@ impl Ledger {
         );
         let mut undos = Vec::new();
         for row in rows.await? {
-            let mut row = Cells::of(row);
+            let mut row = RowCells::of(row);
             let (seq, options) = (row.int()?, options(row.maybe_text()?)?);
             undos.extend((options.undoes.as_deref() == Some(discard.0.as_str())).then_some(seq));
         }
@@ -210,7 +210,7 @@ type Deaths = HashMap<String, Option<i64>>;
 
 fn read_deaths(rows: Vec<Row>) -> Result<Deaths> {
     let death = |row| {
-        let mut row = Cells::of(row);
+        let mut row = RowCells::of(row);
         Ok((row.text()?, row.maybe_int()?))
     };
     rows.into_iter().map(death).collect()
@@ -220,19 +220,19 @@ fn read_deaths(rows: Vec<Row>) -> Result<Deaths> {
 struct Copies {
     run: i64,
     /// What goes with the jobs that have the ids now.
-    erased: Vec<Kept>,
+    erased: Vec<KeptRow>,
     /// How many are of other jobs.
     left: u64,
 }
 
 /// One kept row.
-struct Kept {
+struct KeptRow {
     id: String,
     /// Whether there is more than its key.
     has_row: bool,
 }
 
-fn frozen(row: &mut Cells) -> Result<(i64, Frozen)> {
+fn frozen(row: &mut RowCells) -> Result<(i64, Frozen)> {
     let (ord, id) = (row.int()?, JobId::new(row.text()?));
     let (error_class, job_class) = (row.maybe_text()?.map(Untrusted::new), row.maybe_text()?.map(Untrusted::new));
     let at = row.maybe_int()?.map(Timestamp);

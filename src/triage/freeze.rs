@@ -18,7 +18,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Whose};
+use crate::ledger::{CohortPart, Ledger, LedgerError, RunId, RunIntent, Whose};
 use crate::store::{Availability, Budget, Identity, Outdated, StoreError};
 
 /// Values of a split that are listed; the rest is summed up.
@@ -285,7 +285,7 @@ async fn plan(
         Some(split) => split,
         None => ledger.split(run, SHARES).await?,
     };
-    let first = ledger.jobs(run, Part::All, 0, SAMPLE).await?;
+    let first = ledger.jobs(run, CohortPart::All, 0, SAMPLE).await?;
     let ids: Vec<JobId> = first.into_iter().map(|job| job.id).collect();
     let mut sample: Vec<JobRow> = desk.store.rows(&ids, budget).await?.into_iter().map(|entry| entry.row).collect();
     sample.sort_by_key(|row| ids.iter().position(|id| *id == row.id));

@@ -6,7 +6,7 @@ use crate::domain::job::{JobId, JobRow};
 use crate::domain::run_options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Part, RunId};
+use crate::ledger::{CohortPart, RunId};
 use crate::store::Preparation;
 
 /// Which jobs an action is for.
@@ -17,7 +17,7 @@ pub enum ActionScope {
     /// All that a filter selects at the moment of freezing.
     Filter(Filter),
     /// A part of an earlier run, such as its remainder.
-    Run(RunId, Part),
+    Run(RunId, CohortPart),
     /// What an earlier run did, to be undone: all of it, or these jobs.
     Undo(RunId, Vec<JobId>),
 }

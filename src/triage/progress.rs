@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::ledger::{RunId, RunState, Tally};
+use crate::ledger::{RunId, RunState, RunTally};
 
 /// How far freezing has got.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct RunProgress {
     /// Where it stands.
     pub state: RunState,
     /// What became of its jobs so far.
-    pub tally: Tally,
+    pub tally: RunTally,
     /// Jobs a second over the last batches.
     pub rate: f64,
     /// Time left at this rate; `None` while it cannot be told.

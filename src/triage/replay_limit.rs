@@ -8,7 +8,7 @@ use crate::domain::filter::{Filter, Key, Test};
 use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
-use crate::ledger::{Known, Ledger, LedgerError, RunId, Whose};
+use crate::ledger::{KnownJob, Ledger, LedgerError, RunId, Whose};
 use crate::store::{Budget, Frozen, Identity, Store, StoreError};
 
 /// What is on record of the replays of a cohort's jobs, and which of them that bars.
@@ -76,7 +76,7 @@ impl<'a> ReplayLimit<'a> {
     }
 
     async fn count(&self, jobs: &mut [Frozen]) -> Result<(), LedgerError> {
-        let asked: Vec<Known> = jobs.iter().map(|job| (job.id.clone(), job.lineage.clone())).collect();
+        let asked: Vec<KnownJob> = jobs.iter().map(|job| (job.id.clone(), job.lineage.clone())).collect();
         let store = self.desk.store_name();
         let whose = Whose { source: &self.desk.source, store: &store, database: self.database };
         let counts = self.ledger.replayed_counts(whose, &asked).await?;
@@ -91,7 +91,7 @@ impl<'a> ReplayLimit<'a> {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub async fn known(store: &dyn Store, ids: Vec<JobId>, budget: &Budget) -> Result<Vec<Known>, StoreError> {
+pub async fn known(store: &dyn Store, ids: Vec<JobId>, budget: &Budget) -> Result<Vec<KnownJob>, StoreError> {
     let mut lineages: HashMap<JobId, String> = HashMap::new();
     for entry in store.rows(&ids, budget).await? {
         lineages.extend(entry.lineage.map(|lineage| (entry.row.id, lineage)));

@@ -13,7 +13,7 @@ use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Ledger, Operator, Part, RunId, RunState, Tally};
+use dlq_tui::ledger::{CohortPart, Ledger, Operator, RunId, RunState, RunTally};
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
 use dlq_tui::store::{Budget, Store};
 use dlq_tui::triage::StoreContext;
@@ -78,7 +78,7 @@ pub fn progress() -> watch::Sender<RunProgress> {
     watch::Sender::new(RunProgress {
         run: RunId(String::new()),
         state: RunState::Planned,
-        tally: Tally::default(),
+        tally: RunTally::default(),
         rate: 0.0,
         eta: None,
         waiting: None,
@@ -121,7 +121,7 @@ async fn a_receipts_numbers_are_those_of_the_tables() {
 
 /// A new run over the jobs of an old one: nothing is left to be done. Returns how many were.
 async fn go_again(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> u64 {
-    let scope = ActionScope::Run(run.clone(), Part::All);
+    let scope = ActionScope::Run(run.clone(), CohortPart::All);
     let ask = Ask::new(scope, Action::Replay, Timestamp::now());
     match freeze(desk, ledger, ask, &budget(), |_| {}).await {
         Ok(plan) => go(desk, ledger, &plan.run).await.run.tally.done,
@@ -441,7 +441,7 @@ async fn a_secret_that_a_row_or_a_server_quotes_goes_on_no_record() {
         let splits = format!("{:?} {:?} {:?}", plan.by_error, plan.by_class, plan.warnings);
         let receipt = go(&desk, &ledger, &plan.run).await;
         assert_eq!(receipt.run.tally.failed_total(), 30, "{receipt:?}");
-        let jobs = ledger.jobs(&plan.run, Part::All, 0, 100).await.expect("jobs");
+        let jobs = ledger.jobs(&plan.run, CohortPart::All, 0, 100).await.expect("jobs");
         for told in [splits, format!("{receipt:?}"), format!("{jobs:?}")] {
             assert!(!told.contains(secret), "{:?}: {told}", db.engine);
         }

@@ -13,8 +13,8 @@ use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{
-    Begun, Installation, Ledger, LedgerError, LedgerLocation, LedgerLocator, Next, Operator, Outcome, Part, Results,
-    RunId, RunIntent, RunState, Settled, Whose,
+    BegunBatch, CohortPart, CompletedBatch, Ledger, LedgerError, LedgerInstallation, LedgerLocation, LedgerLocator,
+    Next, Operator, Outcome, Results, RunId, RunIntent, RunState, Whose,
 };
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::store::{Frozen, StoreError};
@@ -38,7 +38,7 @@ pub async fn connect(url: &str) -> Arc<Engine> {
 /// Installs the ledger in a database.
 pub async fn install(db: &TestDb) {
     let engine = connect(&db.url).await;
-    let plan = Installation::plan(&engine, &budget()).await.expect("a plan");
+    let plan = LedgerInstallation::plan(&engine, &budget()).await.expect("a plan");
     plan.install(&engine, &budget()).await.unwrap_or_else(|e| panic!("{:?}: {e}", db.engine));
 }
 
@@ -88,8 +88,8 @@ fn frozen(n: usize) -> Frozen {
     }
 }
 
-fn all(ids: &[JobId], result: &JobResult) -> Vec<Settled> {
-    ids.iter().map(|id| Settled::from((id.clone(), result.clone()))).collect()
+fn all(ids: &[JobId], result: &JobResult) -> Vec<CompletedBatch> {
+    ids.iter().map(|id| CompletedBatch::from((id.clone(), result.clone()))).collect()
 }
 
 #[tokio::test]
@@ -127,18 +127,18 @@ async fn a_run_is_told_the_same_by_every_engine() {
             (ids[0].clone(), JobResult::Done).into(),
             (ids[1].clone(), JobResult::Skipped(SkipReason::Locked)).into(),
             (ids[2].clone(), JobResult::Failed("no\0 such\nqueue".into())).into(),
-            Settled { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
+            CompletedBatch { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
         ];
         let results = Results { settled: &outcomes, is_all: true };
         let turned = ledger.turn_batch(&run, first, results, Next::First(2), None, T).await.expect("an entry");
-        let Begun { no: second, ids: next } = turned.expect("a batch");
+        let BegunBatch { no: second, ids: next } = turned.expect("a batch");
         assert_eq!(next.as_deref(), Some(&[frozen(4).id, frozen(5).id][..]), "{told}");
         ledger.release_batch(&run, second).await.expect("an entry");
-        let locked = ledger.jobs(&run, Part::Locked, 0, 9).await.expect("jobs");
+        let locked = ledger.jobs(&run, CohortPart::Locked, 0, 9).await.expect("jobs");
         assert_eq!(locked.len(), 1, "{told}");
         let again = ledger.begin_again(&run, &locked, T).await.expect("an entry");
         ledger.finish_batch(&run, again, &all(&[ids[1].clone()], &JobResult::Done), T).await.expect("an entry");
-        let remainder = ledger.jobs(&run, Part::Remainder, 0, 100).await.expect("jobs");
+        let remainder = ledger.jobs(&run, CohortPart::Remainder, 0, 100).await.expect("jobs");
         assert_eq!(remainder.len(), 7, "{told}");
         assert_eq!(remainder[0].outcome, Some(Outcome::Failed("no\u{2400} such\nqueue".into())), "{told}");
 
@@ -458,8 +458,8 @@ async fn new_runs_go_where_the_source_holds_a_ledger_and_those_of_both_are_found
         let places: Vec<_> = both.runs(9).await.expect("runs").into_iter().map(|r| (r.id, r.place)).collect();
         assert_eq!(places, [(new.clone(), LedgerLocation::Source), (old.clone(), LedgerLocation::Local)], "{told}");
         assert_eq!(both.run(&old).await.expect("the run").state, RunState::Finished, "{told}");
-        let id = &both.of(&new).await.expect("a ledger").jobs(&new, Part::Done, 0, 500).await.expect("jobs");
-        let acted = both.jobs(&new, Part::All, 0, 1).await.expect("jobs").remove(0).id;
+        let id = &both.of(&new).await.expect("a ledger").jobs(&new, CohortPart::Done, 0, 500).await.expect("jobs");
+        let acted = both.jobs(&new, CohortPart::All, 0, 1).await.expect("jobs").remove(0).id;
         assert!(id.iter().any(|job| job.id == acted), "{told}");
         // A plan made before is gone on with where it is.
         let planned = plan(&desk, &local, "state:dead", Action::Replay).await.run;

@@ -5,7 +5,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::run_options::{Attempts, Options};
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Ledger, RunId, Tally};
+use dlq_tui::ledger::{Ledger, RunId, RunTally};
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
@@ -31,7 +31,7 @@ impl Bench {
     }
 
     /// Runs an action on all that a filter selects.
-    pub async fn act(&self, filter: &str, action: Action) -> (RunId, Tally) {
+    pub async fn act(&self, filter: &str, action: Action) -> (RunId, RunTally) {
         let run = plan(&self.desk, &self.ledger, filter, action).await.run;
         let tally = go(&self.desk, &self.ledger, &run).await.run.tally;
         (run, tally)
@@ -44,7 +44,7 @@ impl Bench {
         freeze(&self.desk, &self.ledger, ask, &budget(), |_| {}).await
     }
 
-    pub async fn undo(&self, run: &RunId) -> (RunId, Tally) {
+    pub async fn undo(&self, run: &RunId) -> (RunId, RunTally) {
         let plan = self.plan_undo(run, &[]).await.expect("a plan");
         let receipt = go(&self.desk, &self.ledger, &plan.run).await;
         assert_eq!(receipt.halted, None, "{:?}", receipt.run.tally);
@@ -54,7 +54,7 @@ impl Bench {
     }
 }
 
-fn skipped(tally: &Tally, word: &str) -> u64 {
+fn skipped(tally: &RunTally, word: &str) -> u64 {
     tally.skipped.iter().filter(|(reason, _)| reason == word).map(|(_, n)| n).sum()
 }
 

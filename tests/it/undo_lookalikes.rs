@@ -1,7 +1,7 @@
 //! Undo of a replay where the live queue has rows that look like the replayed job, and of rows that are large.
 
 use dlq_tui::domain::action::Action;
-use dlq_tui::ledger::Tally;
+use dlq_tui::ledger::RunTally;
 
 use crate::fixtures::Layout;
 use crate::harness::{Engine, TestDb, every_engine, guarded_mariadb};
@@ -9,7 +9,7 @@ use crate::undo::{Bench, content};
 
 const TWICE: &str = "the live queue has it more than once: to take back the one would leave the other to run";
 
-fn failed(tally: &Tally) -> Vec<(&str, u64)> {
+fn failed(tally: &RunTally) -> Vec<(&str, u64)> {
     tally.failed.iter().map(|(reason, n)| (reason.exact(), *n)).collect()
 }
 

@@ -8,7 +8,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Ledger, LedgerLocator, Operator, RunId, Tally};
+use dlq_tui::ledger::{Ledger, LedgerLocator, Operator, RunId, RunTally};
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
@@ -22,7 +22,7 @@ use crate::shared::{connect, go_on, install, operator, start, table};
 use crate::store_desk::budget;
 use crate::undo::content;
 
-async fn act(desk: &StoreContext, ledger: &Ledger, filter: &str, action: Action) -> (RunId, Tally) {
+async fn act(desk: &StoreContext, ledger: &Ledger, filter: &str, action: Action) -> (RunId, RunTally) {
     let run = plan(desk, ledger, filter, action).await.run;
     let tally = go(desk, ledger, &run).await.run.tally;
     assert!(tally.adds_up(), "{tally:?}");
@@ -35,7 +35,7 @@ async fn plan_undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> Plan {
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
 }
 
-async fn undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> (RunId, Tally) {
+async fn undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> (RunId, RunTally) {
     let plan = plan_undo(desk, ledger, run).await;
     let tally = go(desk, ledger, &plan.run).await.run.tally;
     assert!(tally.adds_up(), "{tally:?}");

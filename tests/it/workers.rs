@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dlq_tui::domain::action::Action;
-use dlq_tui::ledger::{Ledger, Outcome, Part, RunId, RunState};
+use dlq_tui::ledger::{CohortPart, Ledger, Outcome, RunId, RunState};
 use dlq_tui::triage::StoreContext;
 
 use crate::fixtures::Layout;
@@ -90,7 +90,7 @@ async fn operate(db: &TestDb, layout: Layout, desk: &StoreContext, ledger: &Ledg
 
 /// The jobs of a run that are reported as not certain.
 async fn reported(ledger: &Ledger, run: &RunId) -> Vec<String> {
-    let failed = ledger.jobs(run, Part::Failed, 0, usize::MAX).await.expect("jobs");
+    let failed = ledger.jobs(run, CohortPart::Failed, 0, usize::MAX).await.expect("jobs");
     let doubtful = |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Failed(reason)) if reason.exact().starts_with("in doubt"));
     failed.into_iter().filter(|job| doubtful(&job.outcome)).map(|job| job.id.as_str().to_owned()).collect()
 }

@@ -4,9 +4,9 @@ use crate::db::{Row, Value};
 use crate::ledger::error::{LedgerError, Result};
 
 /// A row whose columns are taken from the left.
-pub(in crate::ledger) struct Cells(std::vec::IntoIter<Value>);
+pub(in crate::ledger) struct RowCells(std::vec::IntoIter<Value>);
 
-impl Cells {
+impl RowCells {
     /// The columns of a row.
     pub(in crate::ledger) fn of(row: Row) -> Self {
         Self(row.0.into_iter())

@@ -43,7 +43,7 @@ const MIGRATION_TRIES: u32 = 10;
 
 /// An SQLite file, shared by every process of the operator.
 #[derive(Clone, Debug)]
-pub(in crate::ledger) struct File {
+pub(in crate::ledger) struct FileBackend {
     pub(in crate::ledger) pool: SqlitePool,
     /// One connection, which does not wait for the disk; opened when it is first needed.
     unsynced: SqlitePool,
@@ -52,7 +52,7 @@ pub(in crate::ledger) struct File {
     written: Arc<AtomicU64>,
 }
 
-impl File {
+impl FileBackend {
     /// Opens the file at `path`, and makes it and its folder (mode 0600 and 0700) where they are missing.
     pub(super) async fn open(path: &Path) -> Result<Self> {
         let unusable = |reason: String| unusable(path, reason);
@@ -147,22 +147,22 @@ impl File {
     }
 
     /// The write lock is taken at once: one that is taken later can fail without waiting.
-    pub(super) async fn begin(&self) -> Result<Tx<'_>> {
+    pub(super) async fn begin(&self) -> Result<FileTx<'_>> {
         self.begin_in(&self.pool).await
     }
 
-    /// As [`File::begin`], of what is lost in a crash of the machine as long as nothing is written behind it: the log is one
+    /// As [`FileBackend::begin`], of what is lost in a crash of the machine as long as nothing is written behind it: the log is one
     /// file, and the next commit that waits for the disk takes along all that stands before it there.
-    pub(super) async fn begin_unsynced(&self) -> Result<Tx<'_>> {
+    pub(super) async fn begin_unsynced(&self) -> Result<FileTx<'_>> {
         self.begin_in(&self.unsynced).await
     }
 
-    async fn begin_in(&self, pool: &SqlitePool) -> Result<Tx<'_>> {
+    async fn begin_in(&self, pool: &SqlitePool) -> Result<FileTx<'_>> {
         self.place.still_there()?;
         let tx = pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
         // Behind the wait for the write lock.
         self.place.still_whole()?;
-        Ok(Tx { file: self, tx, written: 0 })
+        Ok(FileTx { file: self, tx, written: 0 })
     }
 
     /// Brings the log home when enough was written, beside whatever goes on: nobody who reads or writes is waited for, and
@@ -243,13 +243,13 @@ fn unusable(path: &Path, reason: String) -> LedgerError {
 }
 
 /// An open writing transaction.
-pub(super) struct Tx<'a> {
-    file: &'a File,
+pub(super) struct FileTx<'a> {
+    file: &'a FileBackend,
     tx: Transaction<'static, Sqlite>,
     written: u64,
 }
 
-impl Tx<'_> {
+impl FileTx<'_> {
     pub(super) async fn fetch(&mut self, statement: &Statement) -> Result<Vec<Row>> {
         let rows = lite::bind(statement).fetch_all(&mut *self.tx).await.map_err(|e| self.file.fault(e))?;
         decode(&rows)
@@ -403,7 +403,7 @@ mod tests {
     #[tokio::test]
     async fn a_file_that_was_full_in_the_middle_of_a_transaction_can_be_written_when_there_is_room() {
         let folder = tempfile::tempdir().unwrap();
-        let file = File::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
+        let file = FileBackend::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
         let statement = |sql: &str| Statement { sql: sql.to_owned(), binds: Vec::new() };
         let mut tx = file.begin().await.unwrap();
         tx.execute(statement("CREATE TABLE big (x)")).await.unwrap();
@@ -431,9 +431,9 @@ mod tests {
     #[tokio::test]
     async fn what_counts_waits_for_the_disk_and_what_leads_to_it_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let file = File::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
+        let file = FileBackend::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
         let asked = Statement { sql: "PRAGMA synchronous".to_owned(), binds: Vec::new() };
-        let mode = async |mut tx: Tx<'_>| tx.fetch(&asked).await.unwrap();
+        let mode = async |mut tx: FileTx<'_>| tx.fetch(&asked).await.unwrap();
         let [full, normal] = [2, 1].map(|n| vec![Row(vec![crate::db::Value::Int(n)])]);
         for _ in 0..2 {
             assert_eq!(mode(file.begin().await.unwrap()).await, full);
@@ -445,7 +445,7 @@ mod tests {
     async fn the_log_is_brought_home_beside_whoever_writes_and_grows_no_further() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.sqlite3");
-        let file = File::open(&path).await.unwrap();
+        let file = FileBackend::open(&path).await.unwrap();
         let statement = |sql: String| Statement { sql, binds: Vec::new() };
         let log = || path.with_extension("sqlite3-wal").metadata().unwrap().len();
         let mut tx = file.begin().await.unwrap();
@@ -476,18 +476,18 @@ mod tests {
         let mut reader = file.pool.begin().await.unwrap();
         lite::bind(&statement("SELECT 1 FROM big".into())).fetch_all(&mut *reader).await.unwrap();
         write().await;
-        drop(File::open(&path).await.unwrap());
+        drop(FileBackend::open(&path).await.unwrap());
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert!(log() > LEFT_BEHIND, "it was taken from under somebody who reads it");
         drop(reader);
-        let mut heir = File::open(&path).await.unwrap();
+        let mut heir = FileBackend::open(&path).await.unwrap();
         for _ in 0..100 {
             tokio::time::sleep(Duration::from_millis(50)).await;
             if log() == 0 {
                 break;
             }
             // Somebody else may have brought some of it home just then.
-            heir = File::open(&path).await.unwrap();
+            heir = FileBackend::open(&path).await.unwrap();
         }
         assert_eq!(log(), 0);
         assert_eq!(heir.read(&[statement("SELECT count(*) > 0 FROM big".into())]).await.unwrap().len(), 1);

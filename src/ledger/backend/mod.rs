@@ -8,15 +8,15 @@ mod source;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) use cells::Cells;
-use file::File;
+pub(super) use cells::RowCells;
+use file::FileBackend;
 pub use file::WHEN_DAMAGED;
 #[cfg(test)]
 pub(super) use file::make_earlier;
 pub(super) use file_identity::log_of;
-pub(super) use source::{Source, Token};
+pub(super) use source::{RunToken, SourceBackend};
 
-use super::dialect::{Column, LedgerSql};
+use super::dialect::{InsertColumn, LedgerSql};
 use super::error::{LedgerError, Result};
 use crate::db::{self, Bind, Dialect, Engine, Row, Statement};
 
@@ -24,29 +24,29 @@ use crate::db::{self, Bind, Dialect, Engine, Row, Statement};
 #[derive(Clone, Debug)]
 pub(super) enum Backend {
     /// A file of the operator's own.
-    File(File),
+    File(FileBackend),
     /// The database of the source itself.
-    Source(Arc<Source>),
+    Source(Arc<SourceBackend>),
 }
 
 impl Backend {
     /// The file at `path`, made and brought up to date where that is needed.
     pub(super) async fn file(path: &Path) -> Result<Self> {
-        File::open(path).await.map(Self::File)
+        FileBackend::open(path).await.map(Self::File)
     }
 
     /// The file at `path` as it lies there, for reading only.
     pub(super) async fn peek(path: &Path) -> Result<Self> {
-        File::peek(path).await.map(Self::File)
+        FileBackend::peek(path).await.map(Self::File)
     }
 
     /// The record in a source, which is known to be there.
     pub(super) fn source(engine: Arc<Engine>) -> Self {
-        Self::Source(Arc::new(Source::new(engine)))
+        Self::Source(Arc::new(SourceBackend::new(engine)))
     }
 
     /// The record in a source, where it is one.
-    pub(super) fn shared(&self) -> Option<&Arc<Source>> {
+    pub(super) fn shared(&self) -> Option<&Arc<SourceBackend>> {
         match self {
             Backend::File(_) => None,
             Backend::Source(source) => Some(source),
@@ -89,7 +89,7 @@ impl Backend {
     }
 
     #[cfg(test)]
-    pub(super) fn as_file(&self) -> &File {
+    pub(super) fn as_file(&self) -> &FileBackend {
         match self {
             Backend::File(file) => file,
             Backend::Source(_) => panic!("no file"),
@@ -156,8 +156,8 @@ pub(super) struct Tx<'a> {
 }
 
 enum Open<'a> {
-    File(file::Tx<'a>),
-    Source(&'a Source, db::Tx<'a>),
+    File(file::FileTx<'a>),
+    Source(&'a SourceBackend, db::Tx<'a>),
 }
 
 impl<'a> Tx<'a> {
@@ -176,8 +176,8 @@ impl<'a> Tx<'a> {
     }
 
     /// The first row of a statement, where it has one.
-    pub(super) async fn first(&mut self, sql: &str, binds: impl Into<Vec<Bind>>) -> Result<Option<Cells>> {
-        Ok(self.fetch(sql, binds).await?.into_iter().next().map(Cells::of))
+    pub(super) async fn first(&mut self, sql: &str, binds: impl Into<Vec<Bind>>) -> Result<Option<RowCells>> {
+        Ok(self.fetch(sql, binds).await?.into_iter().next().map(RowCells::of))
     }
 
     /// The number that a statement answers with, a count or a sum.
@@ -198,7 +198,7 @@ impl<'a> Tx<'a> {
     pub(super) async fn insert<T, const N: usize>(
         &mut self,
         table: &str,
-        columns: &[Column; N],
+        columns: &[InsertColumn; N],
         items: Vec<T>,
         row: impl Fn(usize, T) -> [Bind; N],
     ) -> Result<()> {

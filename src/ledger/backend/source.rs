@@ -17,28 +17,28 @@ const STATEMENT: Duration = Duration::from_secs(120);
 const BEGINNINGS: u32 = 10;
 
 /// The record in a source.
-pub(in crate::ledger) struct Source {
+pub(in crate::ledger) struct SourceBackend {
     engine: Arc<Engine>,
     /// The runs that this process executes.
-    held: Mutex<HashMap<RunId, Token>>,
+    held: Mutex<HashMap<RunId, RunToken>>,
 }
 
 /// What a run that is executed here is known by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::ledger) struct Token {
+pub(in crate::ledger) struct RunToken {
     /// The run's key.
     pub(in crate::ledger) seq: i64,
     /// Who holds it: no two holds are the same.
     pub(in crate::ledger) holder: String,
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for SourceBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Source({})", self.engine.database())
     }
 }
 
-impl Source {
+impl SourceBackend {
     pub(in crate::ledger) fn new(engine: Arc<Engine>) -> Self {
         Self { engine, held: Mutex::new(HashMap::new()) }
     }
@@ -53,12 +53,12 @@ impl Source {
     }
 
     /// The hold that this process has on a run.
-    pub(in crate::ledger) fn token(&self, run: &RunId) -> Option<Token> {
+    pub(in crate::ledger) fn token(&self, run: &RunId) -> Option<RunToken> {
         self.lock().get(run).cloned()
     }
 
     /// Notes that this process holds a run; `None` where it does already.
-    pub(in crate::ledger) fn note(&self, run: &RunId, token: Token) -> Option<()> {
+    pub(in crate::ledger) fn note(&self, run: &RunId, token: RunToken) -> Option<()> {
         let mut held = self.lock();
         if held.contains_key(run) {
             return None;
@@ -72,7 +72,7 @@ impl Source {
         self.lock().remove(run);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Token>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, RunToken>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -10,7 +10,7 @@ const MOST: usize = 256;
 
 /// How an engine takes many rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rows {
+pub(super) enum InsertRows {
     /// `VALUES`, with a place for each value.
     Places,
     /// Each column as an array of texts.
@@ -19,15 +19,15 @@ pub(super) enum Rows {
 
 /// A column that is written, and what its values are.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ledger) enum Column {
+pub(in crate::ledger) enum InsertColumn {
     Text(&'static str),
     Int(&'static str),
 }
 
-impl Column {
+impl InsertColumn {
     fn name(self) -> &'static str {
         match self {
-            Column::Text(name) | Column::Int(name) => name,
+            InsertColumn::Text(name) | InsertColumn::Int(name) => name,
         }
     }
 }
@@ -36,8 +36,8 @@ impl LedgerSql {
     /// How many of `rows` rows the next statement takes. The sizes are few, so that drivers can keep the statements.
     pub(in crate::ledger) fn rows_at_once(&self, rows: usize) -> usize {
         match self.rows {
-            Rows::Places => 1 << rows.clamp(1, MOST).ilog2(),
-            Rows::Arrays => rows,
+            InsertRows::Places => 1 << rows.clamp(1, MOST).ilog2(),
+            InsertRows::Arrays => rows,
         }
     }
 
@@ -46,13 +46,13 @@ impl LedgerSql {
         &self,
         prefix: &str,
         table: &str,
-        columns: &[Column; N],
+        columns: &[InsertColumn; N],
         rows: impl ExactSizeIterator<Item = [Bind; N]>,
     ) -> Statement {
         let names: Vec<&str> = columns.iter().map(|column| column.name()).collect();
         let into = format!("INSERT INTO {table} ({}) ", names.join(", "));
         let (sql, binds) = match self.rows {
-            Rows::Places => {
+            InsertRows::Places => {
                 let row = format!("({})", vec!["?"; columns.len()].join(", "));
                 let sql = format!("{into}VALUES {}", vec![row.as_str(); rows.len()].join(", "));
                 // The values stand in the order of their places, which need no numbers.
@@ -62,7 +62,7 @@ impl LedgerSql {
                 rows.for_each(|row| binds.extend(row));
                 return Statement { sql: filled, binds };
             }
-            Rows::Arrays => arrays(&into, columns, rows),
+            InsertRows::Arrays => arrays(&into, columns, rows),
         };
         self.statement(prefix, &sql, binds)
     }
@@ -70,7 +70,7 @@ impl LedgerSql {
 
 fn arrays<const N: usize>(
     into: &str,
-    columns: &[Column; N],
+    columns: &[InsertColumn; N],
     rows: impl ExactSizeIterator<Item = [Bind; N]>,
 ) -> (String, Vec<Bind>) {
     let mut lists: Vec<Vec<Option<String>>> = columns.iter().map(|_| Vec::with_capacity(rows.len())).collect();
@@ -83,12 +83,12 @@ fn arrays<const N: usize>(
             });
         }
     }
-    let each = |of: &dyn Fn(usize, Column) -> String| {
+    let each = |of: &dyn Fn(usize, InsertColumn) -> String| {
         columns.iter().enumerate().map(|(n, column)| of(n, *column)).collect::<Vec<_>>().join(", ")
     };
     let read = each(&|n, column| match column {
-        Column::Text(_) => format!("c{n}"),
-        Column::Int(_) => format!("CAST(c{n} AS {{bigint}})"),
+        InsertColumn::Text(_) => format!("c{n}"),
+        InsertColumn::Int(_) => format!("CAST(c{n} AS {{bigint}})"),
     });
     let values = each(&|n, _| format!("?{}::text[]", n + 1));
     let names = each(&|n, _| format!("c{n}"));
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::db::Dialect;
 
-    const COLUMNS: [Column; 2] = [Column::Int("run"), Column::Text("job_id")];
+    const COLUMNS: [InsertColumn; 2] = [InsertColumn::Int("run"), InsertColumn::Text("job_id")];
 
     fn rows() -> [[Bind; 2]; 2] {
         let row = |n, id: Option<&str>| [Bind::Int(Some(n)), Bind::Text(id.map(str::to_owned))];

@@ -8,8 +8,8 @@ mod mysql;
 mod postgres;
 mod sqlite;
 
-pub(super) use insert::Column;
-use insert::Rows;
+pub(super) use insert::InsertColumn;
+use insert::InsertRows;
 
 use crate::db::{Bind, Dialect, Statement};
 
@@ -28,7 +28,7 @@ pub(super) struct LedgerSql {
     /// How the n-th value is written; `None` where values have no number and stand in the order of their use.
     place: Option<char>,
     /// How many rows are written at once.
-    rows: Rows,
+    rows: InsertRows,
     /// What stands for each hole; in it `@` is the value that the hole names, and holes are filled again.
     words: &'static [(&'static str, &'static str)],
 }

@@ -1,11 +1,11 @@
 //! MySQL's and MariaDB's words. There are no partial indexes: what has no outcome stands together in one over all jobs.
 //! An `UPDATE` that looks for its rows with `IN (SELECT …)` would read every row, so it joins.
 
-use super::{LedgerSql, Rows};
+use super::{InsertRows, LedgerSql};
 
 pub(super) const TEXT: LedgerSql = LedgerSql {
     place: None,
-    rows: Rows::Places,
+    rows: InsertRows::Places,
     words: &[
         ("lock", " FOR UPDATE"),
         ("bigint", "SIGNED"),

@@ -1,10 +1,10 @@
 //! PostgreSQL's words.
 
-use super::{LedgerSql, Rows};
+use super::{InsertRows, LedgerSql};
 
 pub(super) const TEXT: LedgerSql = LedgerSql {
     place: Some('$'),
-    rows: Rows::Arrays,
+    rows: InsertRows::Arrays,
     words: &[
         ("lock", " FOR UPDATE"),
         ("bigint", "BIGINT"),

@@ -1,10 +1,10 @@
 //! SQLite's words. Statements name their index: left to itself the planner walks a run from its first job at every batch.
 
-use super::{LedgerSql, Rows};
+use super::{InsertRows, LedgerSql};
 
 pub(super) const TEXT: LedgerSql = LedgerSql {
     place: Some('?'),
-    rows: Rows::Places,
+    rows: InsertRows::Places,
     words: &[
         ("lock", ""),
         ("bigint", "BIGINT"),

@@ -5,7 +5,7 @@ use crate::db::{Bind, Row};
 use crate::ledger::backend::int;
 
 async fn outcomes(ledger: &Ledger, run: &RunId) -> Vec<String> {
-    let jobs = ledger.jobs(run, Part::All, 0, 99).await.unwrap();
+    let jobs = ledger.jobs(run, CohortPart::All, 0, 99).await.unwrap();
     let told = |job: RunJob| match job.outcome {
         None => "-".to_owned(),
         Some(Outcome::InDoubt) => "?".to_owned(),
@@ -20,7 +20,7 @@ async fn outcomes(ledger: &Ledger, run: &RunId) -> Vec<String> {
 async fn what_was_counted_is_sealed_as_if_the_record_had_looked() {
     let (_folder, ledger) = open().await;
     let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
-    let mut census = Census::default();
+    let mut census = CohortStats::default();
     for jobs in [[frozen(1), frozen(2), frozen(1)], [frozen(2), frozen(3), frozen(2)]] {
         ledger.freeze_jobs(&run, jobs.to_vec()).await.unwrap();
         census.add(&jobs);
@@ -28,7 +28,7 @@ async fn what_was_counted_is_sealed_as_if_the_record_had_looked() {
     let sealed = ledger.seal_counted(&run, &census).await.unwrap();
     assert_eq!((sealed, census.split(sealed, 8)), (3, None), "the numbers are those of six jobs");
     let ids: Vec<String> =
-        ledger.jobs(&run, Part::All, 0, 9).await.unwrap().iter().map(|job| job.id.as_str().to_owned()).collect();
+        ledger.jobs(&run, CohortPart::All, 0, 9).await.unwrap().iter().map(|job| job.id.as_str().to_owned()).collect();
     assert_eq!(ids, ["1", "2", "3"]);
 }
 
@@ -36,7 +36,7 @@ async fn what_was_counted_is_sealed_as_if_the_record_had_looked() {
 async fn the_numbers_of_a_census_are_those_of_the_record() {
     let (_folder, ledger) = open().await;
     let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
-    let mut census = Census::default();
+    let mut census = CohortStats::default();
     for step in 0..4 {
         let of = |n: usize| Frozen {
             error_class: (!n.is_multiple_of(5)).then(|| Untrusted::new(format!("{}{}", "E".repeat(199), n % 7))),

@@ -16,7 +16,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::redact::Masker;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Census, Ledger, Part, RunId};
+use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
 use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, Store, StoreError, Unfit};
 use crate::triage::StoreContext;
 use crate::triage::plan::ActionScope;
@@ -47,7 +47,7 @@ pub(super) struct Freezer<'a> {
     /// Jobs that may still be added.
     left: u64,
     gathered: Vec<Frozen>,
-    census: Census,
+    census: CohortStats,
     progress: FreezeProgress,
     guard: ReplayLimit<'a>,
     unfit: LeftOutBy,
@@ -62,7 +62,7 @@ pub(super) type LeftOutBy = BTreeMap<String, (u64, Option<Timestamp>)>;
 /// What came of a scope.
 pub(super) struct CollectedCohort {
     /// The cohort, in numbers.
-    pub census: Census,
+    pub census: CohortStats,
     /// The rest.
     pub left_out: LeftOut,
     /// What is to be said of some jobs of the cohort, each with their number.
@@ -145,7 +145,7 @@ impl<'a> Freezer<'a> {
             budget,
             left: ask.limit.unwrap_or(u64::MAX),
             gathered: Vec::new(),
-            census: Census::default(),
+            census: CohortStats::default(),
             progress: NOTHING,
             guard: ReplayLimit::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
             unfit: LeftOutBy::default(),
@@ -229,7 +229,7 @@ impl<'a> Freezer<'a> {
         Ok(missing)
     }
 
-    async fn of_run(&mut self, from: &RunId, part: Part) -> Result<Missing, PlanError> {
+    async fn of_run(&mut self, from: &RunId, part: CohortPart) -> Result<Missing, PlanError> {
         let (mut missing, mut after) = (Missing::default(), 0);
         let ledger = self.ledger.of(from).await?;
         let of = ledger.tally(from).await?.planned;

@@ -18,7 +18,7 @@ use super::batch::BatchResult;
 use super::executor::{Alike, RunExecutor};
 use super::stop_reason::StopReason;
 use crate::domain::job::JobId;
-use crate::ledger::{LedgerWitness, Next, Note, Upcoming};
+use crate::ledger::{LedgerTxNotes, Next, Note, Upcoming};
 use crate::store::{StoreError, Witness};
 
 /// How long a batch waits for the entry that names it, once the batch before has ended: it holds locks.
@@ -106,7 +106,7 @@ impl Naming {
 
 /// The witness of a run whose batches may be worked on before they are named.
 pub(super) struct Announced {
-    pub(super) witness: LedgerWitness,
+    pub(super) witness: LedgerTxNotes,
     pub(super) naming: Naming,
 }
 
@@ -275,7 +275,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
         let (_stage, naming) = Naming::awaited();
-        let witness = LedgerWitness::new(ledger.clone(), RunId("any".to_owned()));
+        let witness = LedgerTxNotes::new(ledger.clone(), RunId("any".to_owned()));
         let announced = Announced { witness, naming: naming.clone() };
         // What is written by itself is refused from here on.
         ledger.close().await;

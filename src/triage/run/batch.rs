@@ -13,7 +13,7 @@ use super::executor::{Alike, RunExecutor};
 use super::stop_reason::StopReason;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::ledger::{LedgerWitness, Settled};
+use crate::ledger::{CompletedBatch, LedgerTxNotes};
 use crate::store::{Applied, Batch, Broke, Budget, Deliver, Standing, StoreError};
 use crate::triage::undo;
 
@@ -28,7 +28,7 @@ const LONGEST: u32 = 50;
 #[derive(Default)]
 pub(super) struct BatchResult {
     /// The jobs that are settled; the others stay in doubt.
-    pub(super) settled: Vec<Settled>,
+    pub(super) settled: Vec<CompletedBatch>,
     /// No job of the batch was touched.
     pub(super) untouched: bool,
     /// Why the run cannot go on.
@@ -62,7 +62,7 @@ pub(super) struct BatchPart {
 #[derive(Default)]
 pub(super) struct Tried {
     /// Jobs that are settled.
-    pub(super) settled: Vec<Settled>,
+    pub(super) settled: Vec<CompletedBatch>,
     /// The others.
     pub(super) left: Vec<JobId>,
     /// Why there are others.
@@ -139,7 +139,7 @@ impl RunExecutor<'_> {
 
     /// Servers and commands quote what a row holds.
     pub(super) fn mask(&self, answer: &mut BatchResult) {
-        for Settled { outcome: (_, result), .. } in &mut answer.settled {
+        for CompletedBatch { outcome: (_, result), .. } in &mut answer.settled {
             match result {
                 JobResult::Failed(reason) => *reason = self.desk.redactor.untrusted(reason.clone()),
                 JobResult::Skipped(SkipReason::NotAccepted(reason)) => {
@@ -187,7 +187,7 @@ impl RunExecutor<'_> {
             archive: self.archive.clone(),
             undo,
             witness: Some(Arc::new(Announced {
-                witness: LedgerWitness::new(self.ledger.clone(), self.run.id.clone()),
+                witness: LedgerTxNotes::new(self.ledger.clone(), self.run.id.clone()),
                 naming: part.naming.clone(),
             })),
             record: self.record.clone(),
@@ -198,7 +198,7 @@ impl RunExecutor<'_> {
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says
     /// so when it ends.
-    async fn given_up(&self, part: &BatchPart, error: &StoreError) -> Vec<Settled> {
+    async fn given_up(&self, part: &BatchPart, error: &StoreError) -> Vec<CompletedBatch> {
         let locked = matches!(error, StoreError::Locked(_));
         if part.doubtful {
             let looked = if locked { Ok(Vec::new()) } else { self.look(part, &error.to_string()).await };
@@ -208,7 +208,7 @@ impl RunExecutor<'_> {
             true => JobResult::Skipped(SkipReason::Locked),
             false => JobResult::Failed(error.to_string().as_str().into()),
         };
-        part.ids.iter().map(|id| Settled::from((id.clone(), result.clone()))).collect()
+        part.ids.iter().map(|id| CompletedBatch::from((id.clone(), result.clone()))).collect()
     }
 }
 

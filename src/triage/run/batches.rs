@@ -16,7 +16,7 @@ use super::stop_reason::StopReason;
 use crate::domain::action::SkipReason;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Begun, Next, Note, Part, Upcoming};
+use crate::ledger::{BatchNo, BegunBatch, CohortPart, Next, Note, Upcoming};
 
 /// Jobs handed to a destination outside the database, or shown to a validator, at a time.
 const DELIVERY: usize = 200;
@@ -141,7 +141,7 @@ impl RunExecutor<'_> {
         let (began, reached) = (Instant::now(), self.reached());
         let begun = self.record(batch, Next::First(next), None).await?;
         march.entry = began.elapsed();
-        let Some(Begun { no, ids: Some(ids) }) = begun else { return Ok(None) };
+        let Some(BegunBatch { no, ids: Some(ids) }) = begun else { return Ok(None) };
         self.work_on((no, ids), reached, march).await.map(Some)
     }
 
@@ -176,7 +176,7 @@ impl RunExecutor<'_> {
             // race for what both need, and the first has to win.
             let mut behind = if has_lead { self.behind(march) } else { None };
             let begun = flight.beside(beside(&mut behind, self.name(batch, (next, note.as_ref()), march))).await;
-            let Ok(Some(Begun { no, ids: named })) = begun else {
+            let Ok(Some(BegunBatch { no, ids: named })) = begun else {
                 turn_back(flight, behind, march).await;
                 return begun.map(|_| None);
             };
@@ -240,7 +240,7 @@ impl RunExecutor<'_> {
         batch: UnrecordedBatch,
         (next, note): (Next, Option<&Note>),
         march: &mut BatchLoop,
-    ) -> Result<Option<Begun>, StopReason> {
+    ) -> Result<Option<BegunBatch>, StopReason> {
         let began = Instant::now();
         let begun = self.record(batch, next, note).await?;
         march.entry = began.elapsed();
@@ -288,7 +288,7 @@ impl RunExecutor<'_> {
         let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
         let mut after = 0;
         loop {
-            let locked = self.kept(false, || self.ledger.jobs(&self.run.id, Part::Locked, after, most)).await?;
+            let locked = self.kept(false, || self.ledger.jobs(&self.run.id, CohortPart::Locked, after, most)).await?;
             let Some(last) = locked.last() else { return Ok(()) };
             if after == 0 {
                 // Time for the sessions that held rows to let go of them.

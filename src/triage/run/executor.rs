@@ -20,7 +20,8 @@ use crate::domain::job::JobId;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
 use crate::ledger::{
-    BatchNo, Ledger, LedgerArchive, LedgerError, Next, Part, Run, RunId, RunState, Settled, Tally, Whose,
+    BatchNo, CohortPart, CompletedBatch, Ledger, LedgerArchive, LedgerError, Next, Run, RunId, RunState, RunTally,
+    Whose,
 };
 use crate::store::{Archive, Budget, Record, Standing};
 use crate::triage::StoreContext;
@@ -179,7 +180,7 @@ impl<'a> RunExecutor<'a> {
         options: RunOptions,
         control: &'a RunControl,
         progress: &'a watch::Sender<RunProgress>,
-        tally: Tally,
+        tally: RunTally,
     ) -> Self {
         let keeps = run.intent.options.keeps(run.intent.action, tally.planned);
         let archive: Option<Arc<dyn Archive>> = match (keeps, run.intent.action) {
@@ -245,7 +246,7 @@ impl<'a> RunExecutor<'a> {
         let doubts = self.kept(false, || self.ledger.in_doubt(&self.run.id)).await?;
         if self.spread.is_some() && !doubts.is_empty() {
             let all = usize::MAX >> 1;
-            let jobs = self.kept(false, || self.ledger.jobs(&self.run.id, Part::InDoubt, 0, all)).await?;
+            let jobs = self.kept(false, || self.ledger.jobs(&self.run.id, CohortPart::InDoubt, 0, all)).await?;
             self.place(&jobs);
         }
         for (no, ids) in doubts {
@@ -285,7 +286,7 @@ impl<'a> RunExecutor<'a> {
             false => self.answer(named, doubtful, naming).await,
         };
         if !answer.untouched {
-            answer.settled.extend(never.into_iter().map(Settled::from));
+            answer.settled.extend(never.into_iter().map(CompletedBatch::from));
         }
         self.mask(&mut answer);
         self.erase(&answer).await?;
@@ -305,7 +306,7 @@ impl<'a> RunExecutor<'a> {
         if !self.erases() {
             return Ok(());
         }
-        let done = |settled: &Settled| (settled.outcome.1 == JobResult::Done).then(|| settled.outcome.0.clone());
+        let done = |settled: &CompletedBatch| (settled.outcome.1 == JobResult::Done).then(|| settled.outcome.0.clone());
         let ids: Vec<JobId> = answer.settled.iter().filter_map(done).collect();
         if ids.is_empty() { Ok(()) } else { self.erase_kept(&ids).await }
     }
@@ -325,7 +326,7 @@ impl<'a> RunExecutor<'a> {
         }
         let mut after = 0;
         loop {
-            let done = self.kept(false, || self.ledger.jobs(&self.run.id, Part::Done, after, ERASED)).await?;
+            let done = self.kept(false, || self.ledger.jobs(&self.run.id, CohortPart::Done, after, ERASED)).await?;
             let Some(last) = done.last() else { return Ok(()) };
             after = last.ord;
             let ids: Vec<JobId> = done.into_iter().map(|job| job.id).collect();

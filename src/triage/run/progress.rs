@@ -13,7 +13,7 @@ use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Begun, LedgerError, Next, Note, Results, RunState, Settled, Tally};
+use crate::ledger::{BatchNo, BegunBatch, CompletedBatch, LedgerError, Next, Note, Results, RunState, RunTally};
 use crate::triage::progress::RunProgress;
 
 /// What is told of a run while it goes on. Behind a lock, as the entry of one batch is written beside the work on the next.
@@ -22,12 +22,12 @@ pub(super) struct Books(Mutex<ReportedCounts>);
 /// The numbers of a run.
 pub(super) struct ReportedCounts {
     pub(super) state: RunState,
-    pub(super) tally: Tally,
+    pub(super) tally: RunTally,
     pub(super) meter: Meter,
 }
 
 impl Books {
-    pub(super) fn new(tally: Tally) -> Self {
+    pub(super) fn new(tally: RunTally) -> Self {
         Self(Mutex::new(ReportedCounts { state: RunState::Running, tally, meter: Meter::new(Instant::now()) }))
     }
 
@@ -52,7 +52,7 @@ impl RunExecutor<'_> {
         batch: UnrecordedBatch,
         next: Next,
         note: Option<&Note>,
-    ) -> Result<Option<Begun>, StopReason> {
+    ) -> Result<Option<BegunBatch>, StopReason> {
         let UnrecordedBatch { no, ids, answer } = batch;
         let next = if answer.halt.is_none() { next } else { Next::First(0) };
         let mut begun = None;
@@ -67,13 +67,13 @@ impl RunExecutor<'_> {
             let done = settled.iter().filter(|settled| settled.outcome.1 == JobResult::Done).count();
             log::batch(&self.run.id.0, no.0, ids.len(), done);
             let mut told = self.books.told();
-            for Settled { outcome: (_, result), .. } in settled {
+            for CompletedBatch { outcome: (_, result), .. } in settled {
                 told.tally.settle(result);
             }
             told.meter.settled(settled.len() as u64, Instant::now());
         }
         self.tell(None);
-        let jobs = |begun: &Begun| begun.ids.as_ref().map_or(next.jobs(), Vec::len) as u64;
+        let jobs = |begun: &BegunBatch| begun.ids.as_ref().map_or(next.jobs(), Vec::len) as u64;
         self.books.told().tally.begin(begun.as_ref().map_or(0, jobs));
         match answer.halt {
             Some(halt) => Err(halt),

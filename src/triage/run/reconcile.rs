@@ -8,7 +8,7 @@ use super::executor::RunExecutor;
 use super::tx_status::TransactionStatus;
 use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
 use crate::domain::job::{JobId, State};
-use crate::ledger::{Run, Settled};
+use crate::ledger::{CompletedBatch, Run};
 use crate::store::{Broke, Ending, StoreError};
 use crate::triage::undo;
 
@@ -50,7 +50,7 @@ impl RunExecutor<'_> {
         }
         let Tried { settled: told, mut left, mut broke } = tried(&open, self.screened(&open, part).await);
         let mut doubtful = Vec::new();
-        for Settled { outcome: (id, result), .. } in told {
+        for CompletedBatch { outcome: (id, result), .. } in told {
             match result {
                 // The transaction that was interrupted may still hold its rows: it has not ended one way or the other.
                 JobResult::Skipped(SkipReason::Locked) => {
@@ -73,7 +73,7 @@ impl RunExecutor<'_> {
     }
 
     /// Settles jobs of an interrupted batch by looking only; what is as it was failed for `reason`.
-    pub(super) async fn look(&self, part: &BatchPart, reason: &str) -> Result<Vec<Settled>, StoreError> {
+    pub(super) async fn look(&self, part: &BatchPart, reason: &str) -> Result<Vec<CompletedBatch>, StoreError> {
         let ids = &part.ids;
         let states = self.states(ids).await?;
         let usual = if self.run.intent.action == Action::Reopen { State::Ignored } else { State::Dead };
@@ -98,10 +98,10 @@ impl RunExecutor<'_> {
     }
 
     /// Sorts out the jobs that were not acted on, where the record was written along with the effect.
-    async fn not_recorded(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<Settled>), StoreError> {
+    async fn not_recorded(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<CompletedBatch>), StoreError> {
         let done: HashSet<JobId> = self.recorded(ids).await?.into_iter().collect();
         let (done, open): (Vec<JobId>, Vec<JobId>) = ids.iter().cloned().partition(|id| done.contains(id));
-        let settle = |id| Settled { outcome: (id, JobResult::Done), note: Some(COMMITTED) };
+        let settle = |id| CompletedBatch { outcome: (id, JobResult::Done), note: Some(COMMITTED) };
         let done = done.into_iter().map(settle);
         if !self.goes_outside() {
             return Ok((open, done.collect()));
@@ -111,12 +111,12 @@ impl RunExecutor<'_> {
     }
 
     /// Sorts out the jobs that can be handed to the destination: those that are still dead.
-    async fn not_handed(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<Settled>), StoreError> {
+    async fn not_handed(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<CompletedBatch>), StoreError> {
         let states = self.states(ids).await?;
         let traces = self.traces(ids).await?;
         let (mut open, mut settled) = (Vec::new(), Vec::new());
         for id in ids {
-            let settle = |result, note| Settled { outcome: (id.clone(), result), note };
+            let settle = |result, note| CompletedBatch { outcome: (id.clone(), result), note };
             match states.get(id) {
                 Some(State::Resolved | State::Retrying) if traces.of(id) == Some(false) => {
                     settled.push(settle(JobResult::Skipped(SkipReason::Changed), None));
@@ -132,7 +132,7 @@ impl RunExecutor<'_> {
     }
 
     /// Judges jobs that are no longer as they were: by us, or by somebody else.
-    async fn judge(&self, outcomes: Vec<JobOutcome>) -> Result<Vec<Settled>, StoreError> {
+    async fn judge(&self, outcomes: Vec<JobOutcome>) -> Result<Vec<CompletedBatch>, StoreError> {
         if outcomes.is_empty() {
             return Ok(Vec::new());
         }
@@ -225,13 +225,13 @@ impl Traces {
 }
 
 impl Evidence {
-    fn judge(&self, action: Action, (id, result): JobOutcome) -> Settled {
+    fn judge(&self, action: Action, (id, result): JobOutcome) -> CompletedBatch {
         match self.testimony.of(&id) {
-            Ending::Committed => return Settled { outcome: (id, JobResult::Done), note: Some(COMMITTED) },
+            Ending::Committed => return CompletedBatch { outcome: (id, JobResult::Done), note: Some(COMMITTED) },
             Ending::Undone => return (id, result).into(),
             Ending::Unknown => {}
         }
-        let seen = |id| Settled { outcome: (id, JobResult::Done), note: Some(SEEN) };
+        let seen = |id| CompletedBatch { outcome: (id, JobResult::Done), note: Some(SEEN) };
         match (action, self.states.get(&id)) {
             (_, Some(_)) if self.traces.of(&id) == Some(false) => (id, result).into(),
             (Action::Replay, Some(State::Resolved | State::Retrying))

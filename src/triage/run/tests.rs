@@ -20,7 +20,7 @@ use crate::domain::job::{JobId, State};
 use crate::domain::rate::Pacing;
 use crate::domain::run_options::{Attempts, Options};
 use crate::domain::time::Timestamp;
-use crate::ledger::{Ledger, Part, RunId, Tally};
+use crate::ledger::{CohortPart, Ledger, RunId, RunTally};
 use crate::store::{Budget, Message, StoreError};
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::memory_store::{Fake, InjectedFault, Row};
@@ -48,7 +48,7 @@ impl Bench {
         let start = RunProgress {
             run: RunId(String::new()),
             state: RunState::Planned,
-            tally: Tally::default(),
+            tally: RunTally::default(),
             rate: 0.0,
             eta: None,
             waiting: None,
@@ -423,9 +423,9 @@ async fn locked_rows_get_one_later_sweep_and_stay_on_record_as_locked() {
     assert_eq!((tally.done, tally.skipped_total(), tally.failed_total()), (28, 1, 1));
     assert_eq!(receipt.run.state, RunState::Finished);
     assert!(!receipt.is_complete() && receipt.halted.is_none());
-    let rest = bench.plan(ActionScope::Run(run.clone(), Part::Remainder), Action::Replay).await.unwrap();
+    let rest = bench.plan(ActionScope::Run(run.clone(), CohortPart::Remainder), Action::Replay).await.unwrap();
     assert_eq!(rest.count, 2);
-    let undo = bench.plan(ActionScope::Run(run, Part::Done), Action::Discard).await.unwrap();
+    let undo = bench.plan(ActionScope::Run(run, CohortPart::Done), Action::Discard).await.unwrap();
     assert_eq!(undo.count, 28);
     assert!(undo.warnings[0].contains("28 of them are resolved"), "{:?}", undo.warnings);
 }
@@ -646,7 +646,7 @@ async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
     assert_eq!(told, [7]);
     let run = bench.ledger.runs(1).await.unwrap().remove(0);
     assert_eq!(run.state, RunState::Dismissed);
-    assert!(bench.ledger.jobs(&run.id, Part::All, 0, 9).await.unwrap().is_empty());
+    assert!(bench.ledger.jobs(&run.id, CohortPart::All, 0, 9).await.unwrap().is_empty());
 }
 
 fn fault() -> impl Strategy<Value = u8> {

@@ -28,7 +28,7 @@ use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
-use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, Tally};
+use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
 use crate::store::{
     Availability, Cell, Changes, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreError, StoreInfo,
     Watermark,
@@ -257,7 +257,7 @@ fn run(id: &str) -> Run {
         destination: None,
         frozen_at: Timestamp(0),
     };
-    let tally = Tally { planned: 2, done: 2, ..Tally::default() };
+    let tally = RunTally { planned: 2, done: 2, ..RunTally::default() };
     Run {
         id: RunId(id.into()),
         place: LedgerLocation::default(),

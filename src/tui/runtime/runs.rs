@@ -13,7 +13,7 @@ use crate::domain::action::Action;
 use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
-use crate::ledger::{Run, RunId, RunState, Tally};
+use crate::ledger::{Run, RunId, RunState, RunTally};
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{ActionScope, Plan};
 use crate::triage::progress::{FreezeProgress, RunProgress};
@@ -132,7 +132,7 @@ fn nothing_yet(run: &RunId) -> RunProgress {
     RunProgress {
         run: run.clone(),
         state: RunState::Running,
-        tally: Tally::default(),
+        tally: RunTally::default(),
         rate: 0.0,
         eta: None,
         waiting: None,

@@ -14,7 +14,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
-use crate::ledger::{HistoryEntry, Known, Ledger, LedgerError, LedgerLocator, Run, Whose, known};
+use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, Whose, known};
 use crate::store::{Budget, Entry, Glance, GlanceQuery, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::StoreContext;
 use crate::triage::run::RunControl;
@@ -240,7 +240,7 @@ impl Session {
 
 /// What the first job did not wait for: opens the ledger, tells what it knows of the job, and makes ready what its other
 /// sides need.
-async fn follow_up(homes: LedgerLocator, desk: StoreContext, job: Known, facts: UnboundedSender<Fact>) {
+async fn follow_up(homes: LedgerLocator, desk: StoreContext, job: KnownJob, facts: UnboundedSender<Fact>) {
     sleep(FIRST_FRAME).await;
     tokio::task::spawn_blocking(warm_up_rest);
     let Ok(ledger) = homes.ledger().await else { return };
@@ -252,7 +252,7 @@ async fn follow_up(homes: LedgerLocator, desk: StoreContext, job: Known, facts: 
 }
 
 /// What the ledger knows of a job, and how often it was replayed before.
-async fn past(ledger: &Ledger, desk: &StoreContext, job: &Known) -> Result<(Vec<HistoryEntry>, u64), LedgerError> {
+async fn past(ledger: &Ledger, desk: &StoreContext, job: &KnownJob) -> Result<(Vec<HistoryEntry>, u64), LedgerError> {
     let store = desk.store_name();
     let history = ledger.history(&desk.source, &store, job).await?;
     let counts = match history.is_empty() {

@@ -3,7 +3,7 @@
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{RunId, Tally};
+use dlq_tui::ledger::{RunId, RunTally};
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::outcomes::{OutcomeCounts, count_outcomes};
 use dlq_tui::triage::plan::ActionScope;
@@ -52,11 +52,11 @@ async fn one_job(db: TestDb) -> Shop {
     shop(db, &[(Some(UUID), &of(UUID))]).await
 }
 
-fn failed(tally: &Tally) -> Vec<(&str, u64)> {
+fn failed(tally: &RunTally) -> Vec<(&str, u64)> {
     tally.failed.iter().map(|(reason, n)| (reason.exact(), *n)).collect()
 }
 
-fn skipped(tally: &Tally) -> Vec<(&str, u64)> {
+fn skipped(tally: &RunTally) -> Vec<(&str, u64)> {
     tally.skipped.iter().map(|(reason, n)| (reason.as_str(), *n)).collect()
 }
 

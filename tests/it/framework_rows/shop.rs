@@ -9,7 +9,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobDetail, JobId};
 use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Ledger, RunId, Tally};
+use dlq_tui::ledger::{Ledger, RunId, RunTally};
 use dlq_tui::store::sql::{Detection, OpenOptions, check, detect, missing_indexes, open};
 use dlq_tui::store::{Batch, Store};
 use dlq_tui::triage::StoreContext;
@@ -105,14 +105,14 @@ impl Shop {
     }
 
     /// A run over all that a filter selects.
-    pub async fn run(&self, action: Action, filter: &str) -> (RunId, Tally) {
+    pub async fn run(&self, action: Action, filter: &str) -> (RunId, RunTally) {
         let plan = self.try_plan(action, filter).await.expect("a plan");
         let tally = go(&self.desk, &self.ledger, &plan.run).await.run.tally;
         assert!(tally.adds_up(), "{tally:?}");
         (plan.run, tally)
     }
 
-    pub async fn undo(&self, run: &RunId) -> Tally {
+    pub async fn undo(&self, run: &RunId) -> RunTally {
         let action = self.ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
         let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), action, Timestamp::now());
         let plan = freeze(&self.desk, &self.ledger, ask, &budget(), |_| {}).await.expect("a plan");

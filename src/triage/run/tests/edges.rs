@@ -116,7 +116,7 @@ async fn a_source_that_leads_to_another_database_than_the_plan_is_not_touched() 
     bench.fake.with(|data| data.identity = identity("8/16384", "db2:5432/shop"));
     for (scope, action) in [
         (ActionScope::Undo(run.clone(), Vec::new()), Action::Restore),
-        (ActionScope::Run(run, Part::All), Action::Replay),
+        (ActionScope::Run(run, CohortPart::All), Action::Replay),
     ] {
         let plan = bench.plan(scope, action).await;
         assert!(matches!(&plan, Err(PlanError::Disabled(said)) if said.contains("another database")), "{plan:?}");

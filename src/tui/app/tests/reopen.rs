@@ -35,7 +35,7 @@ fn a_run_that_changed_columns_stopped_has_the_store_opened_again_and_what_it_off
     assert!(console.executes());
     console.tell(Msg::Outdated(columns_changed(), Some(RunId("r-1".into()))));
     assert!(reopens(&console));
-    let tally = Tally { planned: 2, not_started: 2, ..Tally::default() };
+    let tally = RunTally { planned: 2, not_started: 2, ..RunTally::default() };
     let stopped = Run { state: RunState::Stopped, tally, ..run("r-1") };
     console.answer(Slot::Act, Reply::Executed(Box::new(Ok(stopped))));
     console.keys("Esc j Space");

@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::destination::Destination;
 
 fn stopped(id: &str) -> Run {
-    let tally = Tally { planned: 5, done: 2, not_started: 3, ..Tally::default() };
+    let tally = RunTally { planned: 5, done: 2, not_started: 3, ..RunTally::default() };
     let mut stopped = Run { state: RunState::Stopped, tally, ..run(id) };
     stopped.intent.store = opened().store();
     stopped
@@ -39,7 +39,7 @@ fn a_run_that_was_stopped_is_gone_on_with_once_that_is_confirmed() {
     assert_eq!(resumes(&console), Some("r-1"));
     let going = console.model.runner.going.as_ref().expect("a run");
     assert_eq!((going.tally.done, console.model.runner.action), (2, Some(Action::Replay)));
-    let tally = Tally { planned: 5, done: 5, ..Tally::default() };
+    let tally = RunTally { planned: 5, done: 5, ..RunTally::default() };
     console
         .answer(Slot::Act, Reply::Executed(Box::new(Ok(Run { state: RunState::Finished, tally, ..stopped("r-1") }))));
     assert!(matches!(&console.model.overlay, Overlay::Receipt(..)) && console.model.runner.going.is_none());

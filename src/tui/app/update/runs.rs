@@ -9,7 +9,7 @@ use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Run, RunId, RunState, Tally};
+use crate::ledger::{Run, RunId, RunState, RunTally};
 use crate::store::Availability;
 use crate::triage::plan::{ActionScope, Confirm, Plan};
 use crate::triage::progress::RunProgress;
@@ -225,7 +225,7 @@ fn confirm(model: &mut Model) -> Vec<Effect> {
 }
 
 fn execute(model: &mut Model, plan: Plan) -> Vec<Effect> {
-    let tally = Tally { planned: plan.count, not_started: plan.count, ..Tally::default() };
+    let tally = RunTally { planned: plan.count, not_started: plan.count, ..RunTally::default() };
     let run = plan.run.clone();
     model.runner.going =
         Some(RunProgress { run: run.clone(), state: RunState::Running, tally, rate: 0.0, eta: None, waiting: None });

@@ -137,10 +137,10 @@ fn next(source: &Source, run: &Run, here: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{LedgerLocation, RunId, RunIntent, Tally};
+    use crate::ledger::{LedgerLocation, RunId, RunIntent, RunTally};
     use crate::tui::view::tests::fixture;
 
-    fn next_of(state: RunState, tally: Tally) -> String {
+    fn next_of(state: RunState, tally: RunTally) -> String {
         let source =
             Source { label: "shop".into(), reach: vec!["--source".into(), "shop".into()], ..Source::default() };
         let run = Run { id: RunId("r-7".into()), state, tally, ..fixture::run() };
@@ -149,18 +149,18 @@ mod tests {
 
     #[test]
     fn the_way_on_is_the_one_that_the_state_of_the_run_allows() {
-        let untouched = Tally { planned: 9, not_started: 9, ..Tally::default() };
-        let half = Tally { planned: 9, done: 5, not_started: 4, ..Tally::default() };
-        let all = Tally { planned: 9, done: 9, ..Tally::default() };
+        let untouched = RunTally { planned: 9, not_started: 9, ..RunTally::default() };
+        let half = RunTally { planned: 9, done: 5, not_started: 4, ..RunTally::default() };
+        let all = RunTally { planned: 9, done: 9, ..RunTally::default() };
         for (state, tally, said, resumes) in [
             (RunState::Dismissed, untouched.clone(), "nothing was touched", false),
-            (RunState::Dismissed, Tally::default(), "nothing was touched", false),
-            (RunState::Freezing, Tally::default(), "nothing was touched", false),
+            (RunState::Dismissed, RunTally::default(), "nothing was touched", false),
+            (RunState::Freezing, RunTally::default(), "nothing was touched", false),
             (RunState::Planned, untouched, "nothing was touched", true),
             (RunState::Stopped, half.clone(), "Go on where it stopped", true),
             (RunState::Running, half.clone(), "cut off", true),
             (RunState::Finished, all, "Every planned job is done", false),
-            (RunState::Finished, Tally::default(), "There was no job to do", false),
+            (RunState::Finished, RunTally::default(), "There was no job to do", false),
         ] {
             let sentence = next_of(state, tally);
             assert!(sentence.contains(said), "{state:?}: {sentence}");
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_run_that_the_source_keeps_is_told_with_the_way_to_it() {
         let source = Source { reach: vec!["--source".into(), "shop".into()], ..Source::default() };
-        let tally = Tally { planned: 1, done: 1, ..Tally::default() };
+        let tally = RunTally { planned: 1, done: 1, ..RunTally::default() };
         let run = |place| Run { place, state: RunState::Finished, tally: tally.clone(), ..fixture::run() };
         assert!(next(&source, &run(LedgerLocation::Local), "").ends_with("dlq-tui runs r-7"));
         assert!(next(&source, &run(LedgerLocation::Source), "").ends_with("dlq-tui runs r-7 --source shop"));

@@ -12,7 +12,7 @@ use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, Tally};
+use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
 use crate::store::{Availability, Cell, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreInfo};
 use crate::triage::plan::{CohortShare, Confirm, Plan};
 use crate::triage::progress::RunProgress;
@@ -314,15 +314,15 @@ pub fn progress() -> RunProgress {
     RunProgress {
         run: RunId("r-7".into()),
         state: RunState::Running,
-        tally: Tally { not_started: 34_400, ..tally() },
+        tally: RunTally { not_started: 34_400, ..tally() },
         rate: 1_310.4,
         eta: Some(Duration::from_secs(26)),
         waiting: None,
     }
 }
 
-fn tally() -> Tally {
-    Tally {
+fn tally() -> RunTally {
+    RunTally {
         planned: 60_351,
         done: 25_939,
         skipped: vec![("changed meanwhile".into(), 8), ("gone".into(), 2)],
