@@ -80,7 +80,7 @@ impl Sample {
             ("touched", self.find(TOUCHED, &mut used, |c| self.time(c))),
         ];
         let error = self.error(class, message);
-        Ok(self.write(&toml::Parts { key, at, state, error, fields: &fields, used: &used }))
+        Ok(self.write(&toml::DraftParts { key, at, state, error, fields: &fields, used: &used }))
     }
 
     fn find<'a>(

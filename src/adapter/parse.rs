@@ -30,7 +30,7 @@ pub(super) fn adapter(text: &str, origin: Option<PathBuf>) -> Result<Adapter, Ad
 }
 
 fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
-    let (name, file) = File::read(text)?;
+    let (name, file) = ParsedFile::read(text)?;
     let mut specs: [OnceLock<Vec<Spec>>; DIALECTS.len()] = Default::default();
     for (dialect, slot) in DIALECTS.into_iter().zip(&mut specs) {
         *slot = file.specs(dialect)?.into();
@@ -45,11 +45,11 @@ fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
 
 /// What a file that can be read says for one database.
 pub(super) fn specs(text: &str, dialect: &str) -> Vec<Spec> {
-    File::read(text).and_then(|(_, file)| file.specs(dialect)).unwrap_or_default()
+    ParsedFile::read(text).and_then(|(_, file)| file.specs(dialect)).unwrap_or_default()
 }
 
 /// A file, taken apart.
-struct File<'i> {
+struct ParsedFile<'i> {
     /// Of its text, in bytes.
     length: usize,
     /// What holds for every database.
@@ -62,7 +62,7 @@ struct File<'i> {
     variants: Vec<(Vec<&'static str>, DeTable<'i>)>,
 }
 
-impl<'i> File<'i> {
+impl<'i> ParsedFile<'i> {
     /// With its name.
     fn read(text: &'i str) -> Result<(String, Self), LocatedError> {
         let mut root = DeTable::parse(text).map_err(fault)?.into_inner();

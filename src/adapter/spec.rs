@@ -51,7 +51,7 @@ pub struct Spec {
     pub indexes: Vec<Index>,
     /// Jobs that a worker holds, which no verb takes.
     #[serde(default)]
-    pub held: Option<Held>,
+    pub held: Option<HeldJobs>,
     /// How each action is done.
     #[serde(default)]
     pub verbs: Verbs,
@@ -69,7 +69,7 @@ pub struct Spec {
 /// Jobs that a worker holds: it is said of them why a verb leaves them out.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Held {
+pub struct HeldJobs {
     /// A condition over `t`.
     pub when: Spanned<String>,
     /// When the worker began.

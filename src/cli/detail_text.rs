@@ -1,14 +1,14 @@
 //! The heavy parts of a job as people read them: arguments over several lines, a backtrace by its lines.
 
 use crate::domain::display_rules::Notation;
-use crate::domain::json::{Document, JsonLine, Marks, View, decode_double};
+use crate::domain::json::{Document, JsonHighlights, JsonLine, View, decode_double};
 use crate::domain::text::{Clean, Untrusted};
 
 /// Arguments over several lines, numbers untouched; as they stand where they are no JSON.
 pub fn pretty(text: &Untrusted, notation: &Notation) -> String {
     let decoded = decode_double(text.exact());
     let Ok(document) = Document::parse(decoded.as_ref()) else { return text.lines().to_string() };
-    let mut marks = Marks::default();
+    let mut marks = JsonHighlights::default();
     notation.mark(&document, &mut marks);
     let mut view = View::new(document, marks);
     view.set_cap(usize::MAX);

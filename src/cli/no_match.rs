@@ -8,7 +8,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::{Clause, Filter, Key, Pattern, Test};
 use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
-use crate::domain::json::{Document, NodeKind, REDACTED, Step, decode_double};
+use crate::domain::json::{Document, NodeKind, PathStep, REDACTED, decode_double};
 use crate::domain::text::{Clean, Untrusted};
 use crate::store::{Cursor, HistogramQuery, PageQuery, Sort};
 
@@ -120,10 +120,10 @@ impl SeenArguments {
         let leaves = (0..document.len()).filter(|node| !document.kind(*node).is_container());
         for node in leaves.take(MOST_VALUES).filter(|node| document.kind(*node) != NodeKind::Null) {
             let steps = document.steps(node);
-            if steps.iter().any(|step| matches!(step, Step::Key(key, _) if key.contains(REDACTED))) {
+            if steps.iter().any(|step| matches!(step, PathStep::Key(key, _) if key.contains(REDACTED))) {
                 continue;
             }
-            let keys = steps.iter().filter(|step| matches!(step, Step::Key(..))).map(word_of).collect::<Vec<_>>();
+            let keys = steps.iter().filter(|step| matches!(step, PathStep::Key(..))).map(word_of).collect::<Vec<_>>();
             self.paths.entry(keys.clone()).or_insert_with(|| SeenValues {
                 written: steps.iter().map(word_of).collect(),
                 ..SeenValues::default()
@@ -171,10 +171,10 @@ impl SeenArguments {
 }
 
 /// A key or the number of an element, as filters write it.
-fn word_of(step: &Step) -> String {
+fn word_of(step: &PathStep) -> String {
     match step {
-        Step::Key(key, _) => key.clone(),
-        Step::Index(nth) => nth.to_string(),
+        PathStep::Key(key, _) => key.clone(),
+        PathStep::Index(nth) => nth.to_string(),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::domain::destination::Destination;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobId};
-use crate::domain::load_share::Share;
+use crate::domain::load_share::LoadShare;
 use crate::domain::redact::{Masker, Redactor};
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
@@ -51,7 +51,7 @@ pub struct OpenedStore {
     /// From where on a cohort asks for the number, and how often a job may have been replayed.
     pub thresholds: Thresholds,
     /// What watching may take of the database's time.
-    pub share: Share,
+    pub share: LoadShare,
     /// The options by which another command line reaches the same store.
     pub reach: Vec<String>,
     /// Whether a run is to pause, as signals say.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::args::Connect;
 use super::exit::CliError;
-use crate::config::{Address, Config, ConfigError, Paths, Source, mask_secrets};
+use crate::config::{Config, ConfigError, Paths, Source, SourceAddress, mask_secrets};
 use crate::db::target::{NAMING, Target};
 use crate::db::{Engine, EngineOptions};
 use crate::domain::redact::{RedactConfig, Redactor};
@@ -177,9 +177,9 @@ impl SourceChoice {
             source: Some(source.clone()),
             reach: vec!["--source".into(), source.name.clone()],
             named_by: match &source.address {
-                Address::Url(_) => format!("[sources.{}] of the config", source.name),
-                Address::Env(variable) => format!("{variable}, url_env of [sources.{}]", source.name),
-                Address::Command(_) => format!("url_command of [sources.{}]", source.name),
+                SourceAddress::Url(_) => format!("[sources.{}] of the config", source.name),
+                SourceAddress::Env(variable) => format!("{variable}, url_env of [sources.{}]", source.name),
+                SourceAddress::Command(_) => format!("url_command of [sources.{}]", source.name),
             },
         })
     }

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::error::suggestion;
-use super::keys::Raw;
+use super::keys::RawKeys;
 use super::{ConfigError, mask_secrets};
 
 /// Name of the config file in its folder.
 pub const FILE_NAME: &str = "config.toml";
 
 /// Reads a file; `None` when there is none and none was asked for by name.
-pub(super) fn read(path: &Path, must_exist: bool, warnings: &mut Vec<String>) -> Result<Option<Raw>, ConfigError> {
+pub(super) fn read(path: &Path, must_exist: bool, warnings: &mut Vec<String>) -> Result<Option<RawKeys>, ConfigError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound && !must_exist => return Ok(None),
@@ -29,9 +29,9 @@ pub(super) fn read(path: &Path, must_exist: bool, warnings: &mut Vec<String>) ->
     Ok(Some(raw))
 }
 
-pub(super) fn parse(path: &str, text: &str) -> Result<Raw, ConfigError> {
+pub(super) fn parse(path: &str, text: &str) -> Result<RawKeys, ConfigError> {
     let line = |at: usize| 1 + text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count();
-    let raw: Raw = toml::from_str(text).map_err(|e| {
+    let raw: RawKeys = toml::from_str(text).map_err(|e| {
         let line = e.span().map_or(1, |span| line(span.start));
         ConfigError::Wrong { path: path.to_owned(), line, reason: explain(e.message()) }
     })?;

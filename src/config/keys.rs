@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Address, Config, ConfigError, Keys, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, Watch,
-    mask_secrets,
+    Config, ConfigError, KeyBindings, Redaction, ReplayTo, Source, SourceAddress, ThemeChoice, Thresholds, Timeouts,
+    Ui, Watch, mask_secrets,
 };
-use crate::domain::load_share::Share;
+use crate::domain::load_share::LoadShare;
 use crate::domain::secret::{ExposeSecret, SecretString};
 use crate::domain::time::{YEAR, parse_span_up_to};
 use crate::domain::validator::Validator;
@@ -21,7 +21,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 /// A file's keys.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Raw {
+pub(super) struct RawKeys {
     default_source: Option<String>,
     sources: BTreeMap<String, RawSource>,
     ui: RawUi,
@@ -30,9 +30,9 @@ pub(super) struct Raw {
     watch: RawWatch,
     timeouts: RawTimeouts,
     keys: BTreeMap<String, toml::Spanned<Chords>>,
-    /// [`Raw::keys`] with where they stand.
+    /// [`RawKeys::keys`] with where they stand.
     #[serde(skip)]
-    bound: BTreeMap<String, Keys>,
+    bound: BTreeMap<String, KeyBindings>,
 }
 
 /// Keys of a command of the console: one, or a list.
@@ -83,7 +83,7 @@ impl From<RawValidate> for Validator {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RawUi {
-    theme: Option<Theme>,
+    theme: Option<ThemeChoice>,
     ascii: Option<bool>,
     mouse: Option<bool>,
     refresh: Option<DurationText>,
@@ -113,12 +113,12 @@ struct RawWatch {
 
 /// A share, written as `2%`.
 #[derive(Debug, Clone, Copy)]
-struct Percent(Share);
+struct Percent(LoadShare);
 
 impl<'de> Deserialize<'de> for Percent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Share::parse(&text).map(Percent).map_err(serde::de::Error::custom)
+        LoadShare::parse(&text).map(Percent).map_err(serde::de::Error::custom)
     }
 }
 
@@ -194,7 +194,7 @@ impl<'de> Deserialize<'de> for CommandWords {
     }
 }
 
-impl Raw {
+impl RawKeys {
     /// Whether an address holds a password in clear text.
     pub(super) fn holds_password(&self) -> bool {
         self.sources
@@ -211,13 +211,13 @@ impl Raw {
                 Chords::One(chord) => vec![chord],
                 Chords::Many(chords) => chords,
             };
-            self.bound.insert(command.clone(), Keys { command, chords, path: path.to_owned(), line });
+            self.bound.insert(command.clone(), KeyBindings { command, chords, path: path.to_owned(), line });
         }
         self
     }
 
     /// This file laid over a lower one: its keys win, one by one.
-    pub(super) fn over(self, lower: Raw) -> Raw {
+    pub(super) fn over(self, lower: RawKeys) -> RawKeys {
         let mut sources = lower.sources;
         for (name, upper) in self.sources {
             let below = sources.remove(&name).unwrap_or_default();
@@ -225,7 +225,7 @@ impl Raw {
         }
         let mut bound = lower.bound;
         bound.extend(self.bound);
-        Raw {
+        RawKeys {
             keys: BTreeMap::new(),
             bound,
             default_source: self.default_source.or(lower.default_source),
@@ -281,7 +281,7 @@ impl Raw {
                 confirm_count: self.thresholds.confirm_count.unwrap_or(super::CONFIRM_COUNT),
                 max_replays: self.thresholds.max_replays.map_or(super::MAX_REPLAYS, |n| n.0),
             },
-            watch: Watch { budget: self.watch.budget.map_or(Share::DEFAULT, |p| p.0) },
+            watch: Watch { budget: self.watch.budget.map_or(LoadShare::DEFAULT, |p| p.0) },
             timeouts: Timeouts {
                 connect: self.timeouts.connect.map_or(timeouts.connect, |s| s.0),
                 statement: self.timeouts.statement.map_or(timeouts.statement, |s| s.0),
@@ -324,9 +324,9 @@ impl RawSource {
             reason: reason.to_owned(),
         };
         let address = match (self.url, self.url_env, self.url_command) {
-            (Some(url), None, None) => Address::Url(url),
-            (None, Some(variable), None) => Address::Env(variable),
-            (None, None, Some(words)) => Address::Command(words.0),
+            (Some(url), None, None) => SourceAddress::Url(url),
+            (None, Some(variable), None) => SourceAddress::Env(variable),
+            (None, None, Some(words)) => SourceAddress::Command(words.0),
             (None, None, None) => return Err(wrong("", "one of url, url_env and url_command is needed")),
             _ => return Err(wrong("", "only one of url, url_env and url_command can be given")),
         };

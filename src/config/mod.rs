@@ -18,11 +18,11 @@ pub use error::{ConfigError, mask_secrets, nearest};
 pub use file::FILE_NAME;
 pub use merged::Setting;
 pub use paths::Paths;
-pub use source::{Address, ReplayTo, Source};
+pub use source::{ReplayTo, Source, SourceAddress};
 pub use toml_words::plain;
 
-use self::keys::Raw;
-use crate::domain::load_share::Share;
+use self::keys::RawKeys;
+use crate::domain::load_share::LoadShare;
 use crate::domain::zone::Zone;
 
 /// Jobs above which an action asks for the number to be typed, unless the config says otherwise.
@@ -48,7 +48,7 @@ pub struct Config {
     /// How long a database may take.
     pub timeouts: Timeouts,
     /// Keys of the console, as they are written: only the console knows what can be bound to what.
-    pub keys: Vec<Keys>,
+    pub keys: Vec<KeyBindings>,
     /// What the operator should know of the files themselves, in sentences.
     pub warnings: Vec<String>,
 }
@@ -56,7 +56,7 @@ pub struct Config {
 /// The palette of the console.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Theme {
+pub enum ThemeChoice {
     /// True colour on a dark ground.
     #[default]
     Dark,
@@ -70,14 +70,14 @@ pub enum Theme {
     None,
 }
 
-impl Theme {
+impl ThemeChoice {
     /// The word for it in the config and on the command line.
     pub fn word(self) -> &'static str {
         match self {
-            Theme::Dark => "dark",
-            Theme::Light => "light",
-            Theme::Sixteen => "16",
-            Theme::None => "none",
+            ThemeChoice::Dark => "dark",
+            ThemeChoice::Light => "light",
+            ThemeChoice::Sixteen => "16",
+            ThemeChoice::None => "none",
         }
     }
 }
@@ -86,7 +86,7 @@ impl Theme {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ui {
     /// The palette; `None` leaves the choice to what the terminal can do.
-    pub theme: Option<Theme>,
+    pub theme: Option<ThemeChoice>,
     /// Glyphs from ASCII only.
     pub ascii: bool,
     /// Whether the mouse is captured at the start.
@@ -118,12 +118,12 @@ pub struct Redaction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// The share of the database's time.
-    pub budget: Share,
+    pub budget: LoadShare,
 }
 
 impl Default for Watch {
     fn default() -> Self {
-        Self { budget: Share::DEFAULT }
+        Self { budget: LoadShare::DEFAULT }
     }
 }
 
@@ -144,7 +144,7 @@ impl Default for Thresholds {
 
 /// Keys for a command of the console.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Keys {
+pub struct KeyBindings {
     /// Name of the command.
     pub command: String,
     /// The keys.
@@ -176,7 +176,7 @@ impl Config {
     /// # Errors
     /// When a file cannot be read, is no TOML, has a key that nobody knows, or says two things at once.
     pub fn load(paths: &Paths) -> Result<Config, ConfigError> {
-        let mut merged = Raw::default();
+        let mut merged = RawKeys::default();
         let mut warnings = Vec::new();
         for path in paths.config_files() {
             if let Some(file) = file::read(path, paths.config_is_named(), &mut warnings)? {

@@ -9,7 +9,7 @@ use crate::domain::validator::Validator;
 
 /// Where the address of a source comes from.
 #[derive(Clone, Debug)]
-pub enum Address {
+pub enum SourceAddress {
     /// Written into the config.
     Url(SecretString),
     /// The value of an environment variable.
@@ -38,7 +38,7 @@ pub struct Source {
     /// Its name.
     pub name: String,
     /// Where its address comes from.
-    pub address: Address,
+    pub address: SourceAddress,
     /// The store to open, where the database holds several: adapter, table, or both.
     pub store: Option<String>,
     /// Every bulk asks for the number to be typed.
@@ -65,13 +65,13 @@ impl Source {
     pub fn url(&self) -> Result<SecretString, ConfigError> {
         let wrong = |reason: String| ConfigError::NoAddress { source_name: self.name.clone(), reason };
         match &self.address {
-            Address::Url(url) => Ok(url.clone()),
-            Address::Env(variable) => match std::env::var(variable) {
+            SourceAddress::Url(url) => Ok(url.clone()),
+            SourceAddress::Env(variable) => match std::env::var(variable) {
                 Ok(url) if !url.trim().is_empty() => Ok(url.trim().to_owned().into()),
                 Ok(_) => Err(wrong(format!("the variable {variable} (its url_env) is empty"))),
                 Err(_) => Err(wrong(format!("the variable {variable} (its url_env) is not set"))),
             },
-            Address::Command(words) => first_line(words).map_err(wrong),
+            SourceAddress::Command(words) => first_line(words).map_err(wrong),
         }
     }
 }

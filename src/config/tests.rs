@@ -53,8 +53,8 @@ fn every_key_is_read() {
     assert_eq!(billing.url().expect("written out").expose_secret(), "postgres://ops:s3cret@db/billing");
     let other = config.source("other").expect("named above");
     assert_eq!(other.replay, Some(ReplayTo::Table("jobs".into())));
-    assert!(matches!(&other.address, Address::Command(words) if words[2] == "other db"));
-    assert_eq!(config.ui.theme, Some(Theme::Sixteen));
+    assert!(matches!(&other.address, SourceAddress::Command(words) if words[2] == "other db"));
+    assert_eq!(config.ui.theme, Some(ThemeChoice::Sixteen));
     assert!(config.ui.ascii && config.ui.mouse);
     assert_eq!(config.ui.refresh, Duration::from_secs(5));
     assert_eq!(config.ui.timezone.to_string(), "Europe/Berlin");
@@ -126,7 +126,7 @@ fn the_upper_file_wins_key_by_key_and_a_missing_file_is_no_fault() {
     let upper = file::parse("upper", "[sources.a]\nurl_env = \"A_URL\"\n[ui]\nascii = true\n").expect("valid");
     let config = upper.over(lower).check().expect("consistent");
     let a = config.source("a").expect("in both");
-    assert!(a.production && matches!(&a.address, Address::Env(v) if v == "A_URL"));
+    assert!(a.production && matches!(&a.address, SourceAddress::Env(v) if v == "A_URL"));
     assert!(config.ui.mouse && config.ui.ascii);
     let folder = tempfile::tempdir().expect("a folder");
     let nowhere = Paths::within(folder.path().into(), folder.path().into(), None);

@@ -14,9 +14,9 @@ pub type MatchRange = (usize, usize);
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub struct Pattern(Regex);
+pub struct BoundedRegex(Regex);
 
-impl Pattern {
+impl BoundedRegex {
     /// Compiles a pattern; `None` where it is none. In it `<space>` stands for white space of any script, while `\s`, `\w`,
     /// `\b` and letters of any case are those of ASCII. Beyond it there are only whole classes, such as `[^"]`, `.` and
     /// `[\x80-\xFF]`, and none of them may be repeated a set number of times, which would end within a character.
@@ -35,29 +35,29 @@ impl Pattern {
     }
 
     /// The first match.
-    pub fn first<'t>(&self, text: &'t str) -> Option<Match<'t>> {
+    pub fn first<'t>(&self, text: &'t str) -> Option<RegexMatch<'t>> {
         self.first_from(text, 0)
     }
 
     /// The first match from a place on.
-    pub fn first_from<'t>(&self, text: &'t str, from: usize) -> Option<Match<'t>> {
-        self.0.captures_at(text.as_bytes(), from).map(|groups| Match { text, groups })
+    pub fn first_from<'t>(&self, text: &'t str, from: usize) -> Option<RegexMatch<'t>> {
+        self.0.captures_at(text.as_bytes(), from).map(|groups| RegexMatch { text, groups })
     }
 
     /// All matches, none of which overlap.
-    pub fn all<'p, 't: 'p>(&'p self, text: &'t str) -> impl Iterator<Item = Match<'t>> + 'p {
-        self.0.captures_iter(text.as_bytes()).map(move |groups| Match { text, groups })
+    pub fn all<'p, 't: 'p>(&'p self, text: &'t str) -> impl Iterator<Item = RegexMatch<'t>> + 'p {
+        self.0.captures_iter(text.as_bytes()).map(move |groups| RegexMatch { text, groups })
     }
 }
 
 /// A match with its groups.
 #[derive(Debug)]
-pub struct Match<'t> {
+pub struct RegexMatch<'t> {
     text: &'t str,
     groups: Captures<'t>,
 }
 
-impl<'t> Match<'t> {
+impl<'t> RegexMatch<'t> {
     /// Where all of it lies.
     pub fn span(&self) -> MatchRange {
         self.groups.get(0).map_or((0, 0), |whole| (whole.start(), whole.end()))
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn characters_beyond_ascii_are_taken_whole_by_what_takes_everything_else() {
-        let pattern = Pattern::new(r#"(?P<key>[a-z]+)=(?P<value>[^\s"]+)"#).unwrap();
+        let pattern = BoundedRegex::new(r#"(?P<key>[a-z]+)=(?P<value>[^\s"]+)"#).unwrap();
         let of = |text| pattern.first(text).and_then(|found| found.get("value").map(str::to_owned));
         assert_eq!(of("a=ñandú\u{1F468}\u{200D}\u{1F469} x").as_deref(), Some("ñandú\u{1F468}\u{200D}\u{1F469}"));
         assert_eq!(of("é=x"), None, "a letter of another script is none");
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn space_is_that_of_every_script() {
-        let pattern = Pattern::new("^<space>$").unwrap();
+        let pattern = BoundedRegex::new("^<space>$").unwrap();
         let of_all = ('\0'..=char::MAX).filter(|c| pattern.is_in(c.encode_utf8(&mut [0; 4])));
         assert!(of_all.eq(('\0'..=char::MAX).filter(|c| c.is_whitespace())));
     }

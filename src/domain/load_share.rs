@@ -5,13 +5,13 @@ use std::time::Duration;
 
 /// How much of each second of one connection's database time may be taken, in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Share(u32);
+pub struct LoadShare(u32);
 
 const WHOLE: f64 = 1e6;
 
-impl Share {
+impl LoadShare {
     /// One part in fifty.
-    pub const DEFAULT: Share = Share(20_000);
+    pub const DEFAULT: LoadShare = LoadShare(20_000);
 
     /// Reads a percentage, `2%` or `0.5%`.
     ///
@@ -32,7 +32,7 @@ impl Share {
     }
 }
 
-impl fmt::Display for Share {
+impl fmt::Display for LoadShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}%", f64::from(self.0) / WHOLE * 100.0)
     }
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_share_is_a_percentage_that_something_can_be_done_with() {
-        let parsed = |text| Share::parse(text).map(|share| share.to_string());
+        let parsed = |text| LoadShare::parse(text).map(|share| share.to_string());
         assert_eq!(parsed("2%"), Ok("2%".to_owned()));
         assert_eq!(parsed(" 0.5 %"), Ok("0.5%".to_owned()));
         for wrong in ["", "2", "0%", "-1%", "101%", "NaN%", "inf%", "two%"] {
@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn rest_is_in_proportion_to_what_was_taken() {
-        assert_eq!(Share::DEFAULT.rest_after(Duration::from_millis(10)), Duration::from_millis(500));
-        assert_eq!(Share(1_000_000).rest_after(Duration::from_millis(10)), Duration::from_millis(10));
-        assert_eq!(Share(1).rest_after(Duration::MAX), Duration::MAX);
+        assert_eq!(LoadShare::DEFAULT.rest_after(Duration::from_millis(10)), Duration::from_millis(500));
+        assert_eq!(LoadShare(1_000_000).rest_after(Duration::from_millis(10)), Duration::from_millis(10));
+        assert_eq!(LoadShare(1).rest_after(Duration::MAX), Duration::MAX);
     }
 }

@@ -13,7 +13,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::fingerprint::Fingerprint;
 use dlq_tui::domain::histogram::{Count, Exactness};
 use dlq_tui::domain::job::{JobId, State};
-use dlq_tui::domain::load_share::Share;
+use dlq_tui::domain::load_share::LoadShare;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, LedgerLocator, Operator};
 use dlq_tui::triage::StoreContext;
@@ -209,7 +209,7 @@ struct Console {
 }
 
 impl Console {
-    async fn open(desk: &StoreContext, filter: &str, facet: Facet, share: Share) -> Self {
+    async fn open(desk: &StoreContext, filter: &str, facet: Facet, share: LoadShare) -> Self {
         let source = Source { label: "shop".into(), ..Source::default() };
         let filter = FilterState { written: Filter::parse(filter).expect("a filter"), ..FilterState::default() };
         let settings = Settings { budget: share, ..Settings::default() };
@@ -393,7 +393,7 @@ fn seeds(usual: u64) -> u64 {
 }
 
 /// Plays an incident under a filter; tells how many numbers were exact and how many carried a mark.
-async fn play(db: &TestDb, seed: u64, share: Share) -> (u64, u64) {
+async fn play(db: &TestDb, seed: u64, share: LoadShare) -> (u64, u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut incident = incident(db, seed, folder.path()).await;
     incident.replay().await;
@@ -449,7 +449,7 @@ fn grouped(terms: &[(String, String)], now: impl Fn(&(String, String)) -> String
 
 #[tokio::test]
 async fn every_number_is_that_of_sql_one_look_after_a_change() {
-    let share = Share::parse("100%").expect("a share");
+    let share = LoadShare::parse("100%").expect("a share");
     for seed in 0..seeds(12) {
         for db in harness::every_engine(&format!("live{seed}")).await {
             Layout::DeadLetterJobs.install(&db).await;
@@ -461,7 +461,7 @@ async fn every_number_is_that_of_sql_one_look_after_a_change() {
 
 #[tokio::test]
 async fn every_number_of_a_table_that_is_dear_to_count_is_that_of_sql_or_marked() {
-    let share = Share::parse("0.001%").expect("a share");
+    let share = LoadShare::parse("0.001%").expect("a share");
     for seed in 100..100 + seeds(8) {
         for db in harness::every_engine(&format!("dear{seed}")).await {
             Layout::DeadLetterJobs.install(&db).await;

@@ -4,7 +4,7 @@ use super::{Guess, Sample};
 use crate::adapter::table_match::Column;
 
 /// The key, where one was found.
-pub(super) struct Key<'a> {
+pub(super) struct DraftKey<'a> {
     pub(super) key: Option<Guess<'a>>,
     /// What the key is unique within.
     pub(super) scope: Option<Guess<'a>>,
@@ -12,7 +12,7 @@ pub(super) struct Key<'a> {
     pub(super) why_not: String,
 }
 
-impl<'a> Key<'a> {
+impl<'a> DraftKey<'a> {
     pub(super) fn columns(&self) -> impl Iterator<Item = &'a Column> {
         [&self.scope, &self.key].into_iter().flatten().map(|guess| guess.column)
     }
@@ -21,7 +21,7 @@ impl<'a> Key<'a> {
 impl Sample {
     /// A column with a unique index of its own, `id` by preference, else the primary key before others; else two columns
     /// of which one is a text.
-    pub(super) fn key(&self) -> Key<'_> {
+    pub(super) fn key(&self) -> DraftKey<'_> {
         let there = |name: &String| self.columns.column(name).filter(|c| !c.nullable);
         let unique: Vec<Vec<&Column>> =
             self.columns.unique.values().filter_map(|names| names.iter().map(there).collect()).collect();
@@ -35,7 +35,7 @@ impl Sample {
         let guess = |column, kind, why: &str| Guess { column, sql: None, kind, why: why.to_owned() };
         if let Some((column, kind)) = named.or(alone.first()) {
             let why = format!("its index is unique, and it is {}", column.data_type);
-            return Key { key: Some(guess(column, kind, &why)), scope: None, why_not: String::new() };
+            return DraftKey { key: Some(guess(column, kind, &why)), scope: None, why_not: String::new() };
         }
         let pair = unique.iter().find_map(|columns| {
             let [a, b] = columns.as_slice() else { return None };
@@ -48,7 +48,7 @@ impl Sample {
             let why = format!("unique together with {}", scope.name);
             let within = format!("what {} is unique within; a job's id is {}/{}", key.name, scope.name, key.name);
             let (key, scope) = (Some(guess(key, kind, &why)), Some(guess(scope, "text", &within)));
-            return Key { key, scope, why_not: String::new() };
+            return DraftKey { key, scope, why_not: String::new() };
         }
         let why_not = match unique.first() {
             Some(columns) => {
@@ -60,6 +60,6 @@ impl Sample {
             }
             None => "no column has a unique index: two rows of one key could not be told apart".to_owned(),
         };
-        Key { key: None, scope: None, why_not }
+        DraftKey { key: None, scope: None, why_not }
     }
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::error::ErrorGuess;
-use super::key::Key;
+use super::key::DraftKey;
 use super::names::{IGNORED, RESOLVED, has};
 use super::state::StateGuess;
 use super::{Guess, Sample};
 use crate::adapter::table_match::{Column, Family};
 
 /// What was guessed.
-pub(super) struct Parts<'a> {
-    pub(super) key: Key<'a>,
+pub(super) struct DraftParts<'a> {
+    pub(super) key: DraftKey<'a>,
     pub(super) at: Option<Guess<'a>>,
     pub(super) state: Option<StateGuess<'a>>,
     pub(super) error: ErrorGuess<'a>,
@@ -20,8 +20,8 @@ pub(super) struct Parts<'a> {
 }
 
 impl Sample {
-    pub(super) fn write(&self, parts: &Parts<'_>) -> String {
-        let Parts { at, state, fields, used, .. } = parts;
+    pub(super) fn write(&self, parts: &DraftParts<'_>) -> String {
+        let DraftParts { at, state, fields, used, .. } = parts;
         let mut out = String::new();
         let mut line = |text: &str| {
             out.push_str(text);
@@ -105,7 +105,7 @@ impl Sample {
         out
     }
 
-    fn keys(&self, key: &Key<'_>) -> Vec<String> {
+    fn keys(&self, key: &DraftKey<'_>) -> Vec<String> {
         let Some(guess) = &key.key else {
             return vec![format!(
                 "key = {{ column = \"…\", kind = \"int\" }}   # TO BE WRITTEN: {}",
@@ -185,7 +185,7 @@ impl Sample {
     }
 
     /// What a dead row meets; or why nobody can say yet.
-    fn guard(&self, parts: &Parts<'_>, undecided: &[&str]) -> Result<String, String> {
+    fn guard(&self, parts: &DraftParts<'_>, undecided: &[&str]) -> Result<String, String> {
         let open = |what: String| format!("{what}: write [states], and then the condition `when` of a dead job");
         match (&parts.state, &parts.key.key) {
             (Some(state), _) => state.condition(self).ok_or_else(|| {
@@ -199,7 +199,7 @@ impl Sample {
         }
     }
 
-    fn verbs(&self, parts: &Parts<'_>, undecided: &[&str]) -> Vec<String> {
+    fn verbs(&self, parts: &DraftParts<'_>, undecided: &[&str]) -> Vec<String> {
         let guard = self.guard(parts, undecided);
         let when = quoted(guard.as_deref().unwrap_or("…"));
         let delete = quoted(match self.dialect.as_str() {

@@ -17,20 +17,20 @@ pub(super) struct SqlLexer<'a> {
 
 /// A piece of a statement.
 #[derive(Clone, Debug, PartialEq)]
-enum Token {
+enum SqlToken {
     Word(String),
     Hole(String),
     Object(Object),
     Mark(char),
 }
 
-impl Token {
+impl SqlToken {
     fn is(&self, word: &str) -> bool {
-        matches!(self, Token::Word(w) if w.eq_ignore_ascii_case(word))
+        matches!(self, SqlToken::Word(w) if w.eq_ignore_ascii_case(word))
     }
 
     fn word(&self) -> Option<&str> {
-        if let Token::Word(word) = self { Some(word) } else { None }
+        if let SqlToken::Word(word) = self { Some(word) } else { None }
     }
 }
 
@@ -73,29 +73,34 @@ impl SqlLexer<'_> {
     /// The tables that a text names.
     pub(super) fn tables(&self, sql: &str) -> Vec<Object> {
         let objects = self.tokens(sql).into_iter();
-        objects.filter_map(|token| if let Token::Object(object) = token { Some(object) } else { None }).collect()
+        objects.filter_map(|token| if let SqlToken::Object(object) = token { Some(object) } else { None }).collect()
     }
 
     /// Words, with tables and functions in the place of what names them.
-    fn tokens(&self, sql: &str) -> Vec<Token> {
+    fn tokens(&self, sql: &str) -> Vec<SqlToken> {
         let raw = self.cut(sql);
         let mut tokens = Vec::with_capacity(raw.len());
         let mut at = 0;
         while let Some(token) = raw.get(at) {
             at += 1;
             match token {
-                Token::Hole(hole) if hole == "table" => tokens.push(Token::Object(Object::Own)),
-                Token::Hole(hole) if hole == "target" => tokens.push(Token::Object(Object::Target)),
-                Token::Hole(hole) if hole == "from" => {
-                    tokens.extend([Token::Object(Object::Own), Token::Word("AS".into()), Token::Word("t".into())]);
+                SqlToken::Hole(hole) if hole == "table" => tokens.push(SqlToken::Object(Object::Own)),
+                SqlToken::Hole(hole) if hole == "target" => tokens.push(SqlToken::Object(Object::Target)),
+                SqlToken::Hole(hole) if hole == "from" => {
+                    tokens.extend([
+                        SqlToken::Object(Object::Own),
+                        SqlToken::Word("AS".into()),
+                        SqlToken::Word("t".into()),
+                    ]);
                 }
-                Token::Hole(hole) if hole == "schema" => {
-                    let (Some(Token::Mark('.')), Some(Token::Word(name))) = (raw.get(at), raw.get(at + 1)) else {
+                SqlToken::Hole(hole) if hole == "schema" => {
+                    let (Some(SqlToken::Mark('.')), Some(SqlToken::Word(name))) = (raw.get(at), raw.get(at + 1)) else {
                         continue;
                     };
                     at += 2;
-                    let called = raw.get(at) == Some(&Token::Mark('(')) && !tokens.last().is_some_and(|t| t.is("into"));
-                    tokens.push(Token::Object(match called {
+                    let called =
+                        raw.get(at) == Some(&SqlToken::Mark('(')) && !tokens.last().is_some_and(|t| t.is("into"));
+                    tokens.push(SqlToken::Object(match called {
                         true => Object::Function(name.clone()),
                         false if name == self.own => Object::Own,
                         false => Object::Beside(name.clone()),
@@ -108,37 +113,37 @@ impl SqlLexer<'_> {
     }
 
     /// Words, placeholders and marks; texts and comments are left out.
-    fn cut(&self, sql: &str) -> Vec<Token> {
+    fn cut(&self, sql: &str) -> Vec<SqlToken> {
         let mut tokens = Vec::new();
         let mut rest = sql;
         while let Some(c) = rest.chars().next() {
             let end = match c {
                 '\'' => {
-                    let escapes = self.backslash || tokens.last().is_some_and(|t: &Token| t.is("e"));
+                    let escapes = self.backslash || tokens.last().is_some_and(|t: &SqlToken| t.is("e"));
                     1 + quoted(&rest[1..], c, escapes)
                 }
                 '"' | '`' => {
                     let end = 1 + quoted(&rest[1..], c, false);
-                    tokens.push(Token::Word(rest[1..end].trim_end_matches(c).to_owned()));
+                    tokens.push(SqlToken::Word(rest[1..end].trim_end_matches(c).to_owned()));
                     end
                 }
                 '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
                 '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
                 '{' => match rest.find('}').map(|end| &rest[1..end]) {
                     Some(word) if !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '_') => {
-                        tokens.push(Token::Hole(word.to_owned()));
+                        tokens.push(SqlToken::Hole(word.to_owned()));
                         word.len() + 2
                     }
                     _ => 1,
                 },
                 c if is_letter(c) => {
                     let end = rest.find(|c| !is_letter(c)).unwrap_or(rest.len());
-                    tokens.push(Token::Word(rest[..end].to_owned()));
+                    tokens.push(SqlToken::Word(rest[..end].to_owned()));
                     end
                 }
                 c => {
                     if !c.is_whitespace() {
-                        tokens.push(Token::Mark(c));
+                        tokens.push(SqlToken::Mark(c));
                     }
                     c.len_utf8()
                 }
@@ -167,9 +172,9 @@ fn quoted(rest: &str, mark: char, escapes: bool) -> usize {
 }
 
 /// The other names of tables, with where they are given.
-fn names(tokens: &[Token]) -> Vec<(usize, String, Object)> {
+fn names(tokens: &[SqlToken]) -> Vec<(usize, String, Object)> {
     let named = tokens.iter().enumerate().filter_map(|(at, token)| {
-        let Token::Object(object) = token else { return None };
+        let SqlToken::Object(object) = token else { return None };
         let behind = tokens.get(at + 1)?;
         let name = if behind.is("as") { tokens.get(at + 2)? } else { behind }.word()?;
         let is_name = !NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word));
@@ -189,15 +194,15 @@ struct StatementTables {
 }
 
 impl StatementTables {
-    fn look_at(&mut self, tokens: &[Token], at: usize) {
+    fn look_at(&mut self, tokens: &[SqlToken], at: usize) {
         let before = |n: usize, word: &str| at >= n && tokens[at - n].is(word);
         match &tokens[at] {
-            Token::Object(function @ Object::Function(_)) => self.rights.add(function.clone(), Right::Execute, []),
-            Token::Object(table) if before(1, "into") => {
+            SqlToken::Object(function @ Object::Function(_)) => self.rights.add(function.clone(), Right::Execute, []),
+            SqlToken::Object(table) if before(1, "into") => {
                 self.written = Some(table.clone());
                 self.rights.add(table.clone(), Right::Insert, listed(tokens, at + 1));
             }
-            Token::Object(table) => {
+            SqlToken::Object(table) => {
                 if before(1, "update") {
                     self.written = Some(table.clone());
                 }
@@ -231,41 +236,41 @@ impl StatementTables {
     }
 
     /// Tables in the list of their other names that follows.
-    fn named(&mut self, tokens: &[Token], at: usize, right: Right) {
+    fn named(&mut self, tokens: &[SqlToken], at: usize, right: Right) {
         for token in &tokens[at + 1..] {
             match token {
-                Token::Word(name) => match self.called(name, at).cloned() {
+                SqlToken::Word(name) => match self.called(name, at).cloned() {
                     Some(table) => self.rights.add(table, right, []),
                     None => break,
                 },
-                Token::Mark(',') => {}
+                SqlToken::Mark(',') => {}
                 _ => break,
             }
         }
     }
 
     /// The columns that are given a value: `a = …, t.b = …, (c, d) = …`.
-    fn assigned(&mut self, tokens: &[Token], set: usize) {
+    fn assigned(&mut self, tokens: &[SqlToken], set: usize) {
         let (before, tokens) = tokens.split_at(set + 1);
         let mut columns: BTreeMap<Option<Object>, BTreeSet<String>> = BTreeMap::new();
         let (mut depth, mut begins) = (0, true);
         for (at, token) in tokens.iter().enumerate() {
             let behind = |n: usize| tokens.get(at + n);
             match token {
-                Token::Mark('(') => depth += 1,
-                Token::Mark(')') if depth == 0 => break,
-                Token::Mark(')') => depth -= 1,
-                Token::Mark(',') => begins |= depth == 0,
-                Token::Word(_) if depth == 0 && AFTER_SET.iter().any(|word| token.is(word)) => break,
-                Token::Word(name) if begins && behind(1) == Some(&Token::Mark('.')) => {
-                    let column = behind(2).and_then(Token::word).map(str::to_owned);
+                SqlToken::Mark('(') => depth += 1,
+                SqlToken::Mark(')') if depth == 0 => break,
+                SqlToken::Mark(')') => depth -= 1,
+                SqlToken::Mark(',') => begins |= depth == 0,
+                SqlToken::Word(_) if depth == 0 && AFTER_SET.iter().any(|word| token.is(word)) => break,
+                SqlToken::Word(name) if begins && behind(1) == Some(&SqlToken::Mark('.')) => {
+                    let column = behind(2).and_then(SqlToken::word).map(str::to_owned);
                     columns.entry(self.called(name, before.len()).cloned()).or_default().extend(column);
                     begins = false;
                 }
-                Token::Word(name) if begins => {
+                SqlToken::Word(name) if begins => {
                     columns.entry(self.written.clone()).or_default().insert(name.clone());
                     // The next one of several in brackets.
-                    begins = depth > 0 && behind(1) == Some(&Token::Mark(','));
+                    begins = depth > 0 && behind(1) == Some(&SqlToken::Mark(','));
                 }
                 _ => {}
             }
@@ -279,10 +284,10 @@ impl StatementTables {
 }
 
 /// The columns in brackets behind a table, and what it is called there.
-fn listed(tokens: &[Token], from: usize) -> Vec<String> {
+fn listed(tokens: &[SqlToken], from: usize) -> Vec<String> {
     let skipped = if tokens.get(from).is_some_and(|token| token.is("as")) { from + 2 } else { from };
-    let Some(Token::Mark('(')) = tokens.get(skipped) else { return Vec::new() };
-    let within = tokens[skipped + 1..].iter().take_while(|token| **token != Token::Mark(')'));
+    let Some(SqlToken::Mark('(')) = tokens.get(skipped) else { return Vec::new() };
+    let within = tokens[skipped + 1..].iter().take_while(|token| **token != SqlToken::Mark(')'));
     let words: Vec<String> = within.filter_map(|token| token.word().map(str::to_owned)).collect();
     if words.first().is_some_and(|word| word.eq_ignore_ascii_case("select")) { Vec::new() } else { words }
 }

@@ -13,7 +13,7 @@ pub use commands::*;
 pub use examples::command;
 pub use verbs::*;
 
-use crate::config::Theme;
+use crate::config::ThemeChoice;
 
 /// The terminal console for dead-lettered jobs: see what is dying and why, and put jobs back.
 #[derive(Debug, Parser)]
@@ -67,7 +67,7 @@ pub struct ConsoleArgs {
     pub filter: Option<String>,
     /// The palette; otherwise what the config says, or what the terminal can do.
     #[arg(long, value_name = "THEME", help_heading = "Console")]
-    pub theme: Option<Theme>,
+    pub theme: Option<ThemeChoice>,
     /// Draws with ASCII only.
     #[arg(long, help_heading = "Console")]
     pub ascii: bool,

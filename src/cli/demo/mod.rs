@@ -22,7 +22,7 @@ use super::args::DemoArgs;
 use super::console;
 use super::exit::Code;
 use super::source_choice::{Origin, SourceChoice};
-use crate::config::{Address, Paths, ReplayTo, Source};
+use crate::config::{Paths, ReplayTo, Source, SourceAddress};
 use crate::db::target::Target;
 use crate::domain::histogram::dead_jobs;
 use crate::domain::time::Timestamp;
@@ -146,7 +146,7 @@ fn at_home(session: SourceChoice, demo: &Demo) -> (SourceChoice, Origin) {
     let name = "demo".to_owned();
     let source = Source {
         name: name.clone(),
-        address: Address::Url(format!("sqlite:{}", demo.file().display()).into()),
+        address: SourceAddress::Url(format!("sqlite:{}", demo.file().display()).into()),
         store: None,
         production: false,
         read_only: session.connect.read_only,

@@ -17,7 +17,7 @@ use crate::cli::args::Format;
 use crate::cli::exit::CliError;
 use crate::cli::output;
 use crate::cli::source_choice::SourceChoice;
-use crate::config::{Address, Config, Setting};
+use crate::config::{Config, Setting, SourceAddress};
 use crate::db::target::Target;
 use crate::domain::secret::ExposeSecret;
 use crate::domain::text::Clean;
@@ -130,7 +130,7 @@ fn known(session: &SourceChoice, looked: &Looked) -> Pseudonyms {
     let mut names = Pseudonyms::new(session.redactor().revealing(false));
     for source in session.config.sources.values() {
         names.know(PseudonymKind::Source, &source.name);
-        if let Address::Url(url) = &source.address
+        if let SourceAddress::Url(url) = &source.address
             && let Ok(target) = Target::from_url(url.expose_secret())
         {
             names.know_target(&target);

@@ -63,14 +63,14 @@ const LIBRARY_PACKAGES: &[&str] =
 /// A word is a part of a path, the beginning of a function's name, or a package. Words for the application win.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, default)]
-pub struct Origins {
+pub struct FrameOrigins {
     /// Of libraries, besides what every language's package manager tells.
     pub library: Vec<String>,
     /// Of the application.
     pub application: Vec<String>,
 }
 
-impl Origins {
+impl FrameOrigins {
     /// Takes names that begin like the job's class for the application's: `MyApp.Workers.Charge` speaks for `MyApp.`.
     #[must_use]
     pub fn with_job_class(mut self, class: &str) -> Self {
@@ -79,21 +79,21 @@ impl Origins {
     }
 
     /// What all frames together tell about each.
-    pub(super) fn judge(&self, frames: &[&Parsed]) -> Judge<'_> {
-        let judge = Judge { origins: self, own_seen: false };
+    pub(super) fn judge(&self, frames: &[&Parsed]) -> FrameClassifier<'_> {
+        let judge = FrameClassifier { origins: self, own_seen: false };
         let own_seen = frames.iter().any(|frame| frame.by_name && (judge.is_own(frame) || is_bare(frame)));
-        Judge { own_seen, ..judge }
+        FrameClassifier { own_seen, ..judge }
     }
 }
 
 /// Judges the frames of one backtrace.
-pub(super) struct Judge<'a> {
-    origins: &'a Origins,
+pub(super) struct FrameClassifier<'a> {
+    origins: &'a FrameOrigins,
     /// Whether frames that only names tell apart have among them some that are surely the application's.
     own_seen: bool,
 }
 
-impl Judge<'_> {
+impl FrameClassifier<'_> {
     pub(super) fn is_library(&self, frame: &Parsed) -> bool {
         if self.is_own(frame) {
             return false;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::domain::bounded_regex::{Match, Pattern};
+use crate::domain::bounded_regex::{BoundedRegex, RegexMatch};
 
 /// Bytes of the longest line that can be a frame.
 const MAX_LINE: usize = 2_000;
@@ -22,8 +22,8 @@ pub(super) struct Parsed {
 }
 
 /// One language's frame. The groups `file`, `line`, `function` and `package` are taken where they are there.
-struct Shape {
-    pattern: Pattern,
+struct FrameFormat {
+    pattern: BoundedRegex,
     by_name: bool,
     has_code: bool,
 }
@@ -31,9 +31,9 @@ struct Shape {
 /// What `\w` stands for between the brackets of the shapes: the letters of any script, by whatever bytes.
 const WORD: &str = r"A-Za-z0-9_\x80-\xFF";
 
-static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
+static SHAPES: LazyLock<Vec<FrameFormat>> = LazyLock::new(|| {
     let shape = |pattern: &str, by_name, has_code| {
-        Some(Shape { pattern: Pattern::new(&pattern.replace(r"\w", WORD))?, by_name, has_code })
+        Some(FrameFormat { pattern: BoundedRegex::new(&pattern.replace(r"\w", WORD))?, by_name, has_code })
     };
     let shapes = [
         // Python: `  File "app/x.py", line 3, in f`, and below it the code
@@ -73,8 +73,8 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
 });
 
 /// Go: the place stands below the function, after a tab.
-static PLACE: LazyLock<Option<Pattern>> =
-    LazyLock::new(|| Pattern::new(r"^\t(?P<file>\S.*?):(?P<line>[0-9]+)(?: \+0x[0-9a-f]+)?$"));
+static PLACE: LazyLock<Option<BoundedRegex>> =
+    LazyLock::new(|| BoundedRegex::new(r"^\t(?P<file>\S.*?):(?P<line>[0-9]+)(?: \+0x[0-9a-f]+)?$"));
 
 /// `line` as a frame, if it is one.
 pub(super) fn parse(line: &str) -> Option<Parsed> {
@@ -99,7 +99,7 @@ pub(super) fn place_below(above: &str, line: &str) -> Option<Parsed> {
     Some(Parsed { function: Some(function.to_owned()), ..taken(&found) })
 }
 
-fn taken(found: &Match<'_>) -> Parsed {
+fn taken(found: &RegexMatch<'_>) -> Parsed {
     let get = |group| found.get(group).map(str::to_owned);
     Parsed {
         file: get("file"),

@@ -8,7 +8,7 @@ mod frame;
 
 use super::json::{Document, NodeKind, decode_double};
 use super::text::Untrusted;
-pub use app_frames::Origins;
+pub use app_frames::FrameOrigins;
 use frame::Parsed;
 
 /// Where a frame was.
@@ -31,7 +31,7 @@ pub enum EntryKind {
 
 /// A frame or a note. The text of a frame may have several lines: the code that Python prints, the place in Go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct BacktraceEntry {
     /// The lines as they stand in the backtrace.
     pub text: Untrusted,
     /// What it is.
@@ -44,7 +44,7 @@ pub struct Entry {
     pub library: bool,
 }
 
-impl Entry {
+impl BacktraceEntry {
     /// Whether it is one of the application's own frames.
     pub fn is_application(&self) -> bool {
         self.kind == EntryKind::Frame && !self.library
@@ -54,7 +54,7 @@ impl Entry {
 /// A parsed backtrace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Backtrace {
-    entries: Vec<Entry>,
+    entries: Vec<BacktraceEntry>,
     /// Whether the innermost frame comes last.
     newest_last: bool,
     /// Whether the error that was thrown comes last of a chain.
@@ -66,7 +66,7 @@ const MAX_LINES: usize = 20_000;
 
 impl Backtrace {
     /// Reads plain lines, or a JSON array of lines, which may be encoded twice.
-    pub fn parse(text: &str, origins: &Origins) -> Self {
+    pub fn parse(text: &str, origins: &FrameOrigins) -> Self {
         let lines = lines(text);
         let mut trace = Builder::default();
         for line in lines.iter().take(MAX_LINES) {
@@ -79,17 +79,17 @@ impl Backtrace {
     }
 
     /// The entries in the order of the text.
-    pub fn original(&self) -> &[Entry] {
+    pub fn original(&self) -> &[BacktraceEntry] {
         &self.entries
     }
 
     /// The entries with the application's frames before the libraries', innermost first.
     ///
     /// Chained errors stay apart and in their order: only frames between two notes change places.
-    pub fn application_first(&self) -> Vec<&Entry> {
+    pub fn application_first(&self) -> Vec<&BacktraceEntry> {
         let mut out = Vec::with_capacity(self.entries.len());
         for run in self.runs() {
-            let mut frames: Vec<&Entry> = run.iter().filter(|e| e.kind == EntryKind::Frame).collect();
+            let mut frames: Vec<&BacktraceEntry> = run.iter().filter(|e| e.kind == EntryKind::Frame).collect();
             if self.newest_last {
                 frames.reverse();
             }
@@ -101,16 +101,16 @@ impl Backtrace {
     }
 
     /// The innermost of the application's frames in the error that was thrown.
-    pub fn top_application(&self) -> Option<&Entry> {
+    pub fn top_application(&self) -> Option<&BacktraceEntry> {
         let runs = self.runs();
-        let mut with_own = runs.iter().filter(|run| run.iter().any(Entry::is_application));
+        let mut with_own = runs.iter().filter(|run| run.iter().any(BacktraceEntry::is_application));
         let run = if self.thrown_last { with_own.next_back() } else { with_own.next() }?;
         let mut own = run.iter().filter(|entry| entry.is_application());
         if self.newest_last { own.next_back() } else { own.next() }
     }
 
     /// Notes with the frames that follow them: a note behind a frame starts the next run.
-    fn runs(&self) -> Vec<&[Entry]> {
+    fn runs(&self) -> Vec<&[BacktraceEntry]> {
         self.entries.chunk_by(|a, b| !(a.kind == EntryKind::Frame && b.kind == EntryKind::Note)).collect()
     }
 }
@@ -168,12 +168,18 @@ impl Builder {
         true
     }
 
-    fn finish(self, origins: &Origins) -> Backtrace {
+    fn finish(self, origins: &FrameOrigins) -> Backtrace {
         let frames: Vec<&Parsed> = self.entries.iter().filter_map(|(_, parsed)| parsed.as_ref()).collect();
         let judge = origins.judge(&frames);
         let entry = |(text, parsed): (String, Option<Parsed>)| match parsed {
-            None => Entry { text: text.into(), kind: EntryKind::Note, location: None, function: None, library: false },
-            Some(parsed) => Entry {
+            None => BacktraceEntry {
+                text: text.into(),
+                kind: EntryKind::Note,
+                location: None,
+                function: None,
+                library: false,
+            },
+            Some(parsed) => BacktraceEntry {
                 text: text.into(),
                 kind: EntryKind::Frame,
                 library: judge.is_library(&parsed),

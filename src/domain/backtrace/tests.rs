@@ -4,12 +4,12 @@ use super::*;
 use crate::domain::json::quote;
 
 fn read(text: &str) -> Backtrace {
-    Backtrace::parse(text, &Origins::default())
+    Backtrace::parse(text, &FrameOrigins::default())
 }
 
 /// File, line, function, and `L` for a library; notes as their text.
-fn brief(entries: impl IntoIterator<Item = Entry>) -> Vec<String> {
-    let one = |entry: Entry| match entry.kind {
+fn brief(entries: impl IntoIterator<Item = BacktraceEntry>) -> Vec<String> {
+    let one = |entry: BacktraceEntry| match entry.kind {
         EntryKind::Note => format!("- {}", entry.text.exact()),
         EntryKind::Frame => {
             let place = entry.location.map_or(String::new(), |l| format!("{}:{}", l.file, l.line.unwrap_or(0)));
@@ -58,7 +58,7 @@ fn python_keeps_its_code_and_its_chain_and_the_innermost_frame_counts() {
         "  File \"/srv/app/a.py\", line 1, in outer\n    inner()\n    ~~~~~^^"
     );
     assert_eq!(trace.top_application().and_then(|e| e.location.clone()).map(|l| l.line), Some(Some(7)));
-    let first: Vec<Entry> = trace.application_first().into_iter().cloned().collect();
+    let first: Vec<BacktraceEntry> = trace.application_first().into_iter().cloned().collect();
     assert_eq!(
         brief(first),
         [
@@ -91,10 +91,10 @@ fn elixir_packages_tell_libraries_where_a_script_or_the_job_class_tells_the_appl
         ]
     );
     let released = text.replace("    run.exs", "    (my_app 0.1.0) lib/charge.ex");
-    let origins = Origins::default().with_job_class("MyApp.Workers.Charge");
+    let origins = FrameOrigins::default().with_job_class("MyApp.Workers.Charge");
     let libraries = |trace: Backtrace| trace.original().iter().map(|e| e.library).collect::<Vec<_>>();
     assert_eq!(libraries(Backtrace::parse(&released, &origins)), [false, false, false, true, true]);
-    let named = Origins { library: vec!["queue".into()], ..Origins::default() };
+    let named = FrameOrigins { library: vec!["queue".into()], ..FrameOrigins::default() };
     assert_eq!(libraries(Backtrace::parse(&released, &named)), [false, false, false, true, true]);
 }
 
@@ -137,7 +137,7 @@ fn javascript_and_java_frames_are_told_apart() {
         ]
     );
     let java = "com.acme.PayException: x\n\tat com.acme.Pay.charge(Pay.java:12)\n\tat org.lib.Run.go(Run.java:3)\n\tat java.base/java.lang.Thread.run(Thread.java:840)\n\tat jdk.proxy2.X.y(Unknown Source)\nCaused by: java.io.IOException: y\n\t... 12 more";
-    let origins = Origins::default().with_job_class("com.acme.jobs.PayJob");
+    let origins = FrameOrigins::default().with_job_class("com.acme.jobs.PayJob");
     assert_eq!(
         brief(Backtrace::parse(java, &origins).original().to_vec())[1..],
         [
@@ -157,8 +157,8 @@ fn folders_whose_names_merely_resemble_a_librarys_are_the_applications() {
         "main.f()\n\t/srv/app/internal/pay.go:1\nmain.g()\n\t/srv/myvendor/pay.go:2\nmain.h()\n\tvendor/x/pay.go:3";
     let libraries: Vec<bool> = read(text).original().iter().map(|e| e.library).collect();
     assert_eq!(libraries, [false, false, true]);
-    let origins = Origins { application: vec!["vendor/x/".into()], ..Origins::default() };
-    assert!(Backtrace::parse(text, &origins).original().iter().all(Entry::is_application));
+    let origins = FrameOrigins { application: vec!["vendor/x/".into()], ..FrameOrigins::default() };
+    assert!(Backtrace::parse(text, &origins).original().iter().all(BacktraceEntry::is_application));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 
-use super::json::{Cut, Document, Marks, NodeId, NodeKind, TokenKind};
+use super::json::{Cut, Document, JsonHighlights, NodeId, NodeKind, TokenKind};
 use super::redact::glob;
 pub use show::Show;
 
@@ -27,7 +27,7 @@ pub struct Notation {
     pub keyword_keys: Words,
     /// Objects that stand for one value. The first rule that fits is taken.
     #[serde(rename = "rule")]
-    pub rules: Vec<Rule>,
+    pub rules: Vec<DisplayRule>,
 }
 
 /// One word or several.
@@ -60,7 +60,7 @@ impl Words {
 /// How to write objects of one sort.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Rule {
+pub struct DisplayRule {
     /// Which objects.
     pub when: When,
     /// What to write: text in which `{path}` stands for the value at that path inside the object, `{}` for the value
@@ -142,7 +142,7 @@ impl Notation {
     }
 
     /// Marks what it reads in `doc`. Secrets are to be marked before, and stay.
-    pub fn mark(&self, doc: &Document, marks: &mut Marks) {
+    pub fn mark(&self, doc: &Document, marks: &mut JsonHighlights) {
         if self.is_empty() {
             return;
         }
@@ -167,7 +167,7 @@ impl Notation {
         }
     }
 
-    fn mark_members(&self, doc: &Document, marks: &mut Marks, object: NodeId) {
+    fn mark_members(&self, doc: &Document, marks: &mut JsonHighlights, object: NodeId) {
         let symbols = self.listed(doc, object);
         let mut left = doc.is_leaf(object);
         for member in doc.children(object) {
@@ -192,11 +192,11 @@ impl Notation {
     }
 
     /// The text that stands for `object`, if a rule fits it.
-    fn written(&self, doc: &Document, marks: &Marks, object: NodeId) -> Option<(String, TokenKind)> {
+    fn written(&self, doc: &Document, marks: &JsonHighlights, object: NodeId) -> Option<(String, TokenKind)> {
         self.write(doc, marks, object, 0)
     }
 
-    fn write(&self, doc: &Document, marks: &Marks, object: NodeId, depth: u32) -> Option<(String, TokenKind)> {
+    fn write(&self, doc: &Document, marks: &JsonHighlights, object: NodeId, depth: u32) -> Option<(String, TokenKind)> {
         self.rules.iter().filter(|rule| rule.when.fits(doc, object)).find_map(|rule| {
             let reader = show::ValuePrinter { notation: self, doc, marks, depth };
             Some((reader.write(rule, object)?, rule.kind))

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{Notation, Rule};
-use crate::domain::json::{Cut, Document, Marks, NodeId, NodeKind, unquote};
+use super::{DisplayRule, Notation};
+use crate::domain::json::{Cut, Document, JsonHighlights, NodeId, NodeKind, unquote};
 use crate::domain::redact::{REDACTED, glob};
 use crate::domain::text::head;
 
@@ -50,13 +50,13 @@ impl TryFrom<String> for Show {
 pub(super) struct ValuePrinter<'a> {
     pub notation: &'a Notation,
     pub doc: &'a Document,
-    pub marks: &'a Marks,
+    pub marks: &'a JsonHighlights,
     pub depth: u32,
 }
 
 impl ValuePrinter<'_> {
     /// The text for `object`; `None` where a path of the rule leads nowhere.
-    pub(super) fn write(&self, rule: &Rule, object: NodeId) -> Option<String> {
+    pub(super) fn write(&self, rule: &DisplayRule, object: NodeId) -> Option<String> {
         let Some(each) = &rule.each else {
             return self.fill(&rule.show, object);
         };

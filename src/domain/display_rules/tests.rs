@@ -69,7 +69,7 @@ fn rules() -> Notation {
 
 fn read(text: &str) -> Vec<String> {
     let doc = Document::parse(decode_double(text)).expect("valid");
-    let mut marks = Marks::default();
+    let mut marks = JsonHighlights::default();
     Redactor::default().mark(&doc, &mut marks);
     rules().mark(&doc, &mut marks);
     View::new(doc, marks).lines(0..usize::MAX).map(|line| line.clean().to_string()).collect()
@@ -140,7 +140,7 @@ fn an_object_that_no_rule_fits_is_shown_with_its_members() {
 fn a_secret_is_not_read_out_by_a_rule() {
     let rules: Notation = toml::from_str("[[rule]]\nwhen = 'id'\nshow = '{id} {auth.token} {note}'").expect("a table");
     let doc = Document::parse(r#"{"id":1,"auth":{"token":"hunter2"},"note":"token=hunter2"}"#).expect("valid");
-    let mut marks = Marks::default();
+    let mut marks = JsonHighlights::default();
     Redactor::default().mark(&doc, &mut marks);
     rules.mark(&doc, &mut marks);
     let shown = View::new(doc, marks).lines(0..1).next().map(|line| line.clean().to_string());
@@ -154,12 +154,12 @@ fn containers_inside_a_line_are_bounded_in_depth_and_length() {
         ["[".repeat(9_000) + &"]".repeat(9_000), format!("[{}1]", "1,".repeat(9_000)), quote(&"x".repeat(9_000))]
     {
         let doc = Document::parse(format!("{{\"w\":{inner}}}")).expect("valid");
-        let mut marks = Marks::default();
+        let mut marks = JsonHighlights::default();
         rules.mark(&doc, &mut marks);
         assert!(matches!(marks.at(0), Some(Cut::Shown(text, _)) if text.len() < 600));
     }
     let nested = format!("{}1{}", "{\"w\":".repeat(9_000), "}".repeat(9_000));
-    let mut marks = Marks::default();
+    let mut marks = JsonHighlights::default();
     rules.mark(&Document::parse(nested).expect("valid"), &mut marks);
     assert!(matches!(marks.at(0), Some(Cut::Shown(text, _)) if text.contains('…')));
 }
@@ -175,7 +175,7 @@ fn a_mistake_in_the_rules_is_an_error_and_not_a_surprise() {
         assert!(toml::from_str::<Notation>(bad).is_err(), "{bad}");
     }
     let brace: Notation = toml::from_str("[[rule]]\nwhen = 'a'\nshow = '{{{a}}'").expect("a table");
-    let mut marks = Marks::default();
+    let mut marks = JsonHighlights::default();
     brace.mark(&Document::parse("{\"a\":1}").expect("valid"), &mut marks);
     assert!(matches!(marks.at(0), Some(Cut::Shown(text, _)) if text == "{1}"));
 }

@@ -91,13 +91,13 @@ fn within(text: &str, path: &str, encoding: Encoding) -> Option<String> {
 }
 
 /// Writes JSON from the left.
-struct Writer {
+struct JsonWriter {
     out: String,
     /// Whether a comma is due before the next value of the container at hand.
     due: bool,
 }
 
-impl Writer {
+impl JsonWriter {
     fn new() -> Self {
         Self { out: String::new(), due: false }
     }

@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
-use super::{CLASS, DEPTH, REFERENCE, VALUE, Writer};
+use super::{CLASS, DEPTH, JsonWriter, REFERENCE, VALUE};
 
 /// The value as JSON; `None` where the text is something else.
 pub(super) fn read(text: &str) -> Option<String> {
-    let mut reader = PhpReader { text, at: 0, to: Writer::new() };
+    let mut reader = PhpReader { text, at: 0, to: JsonWriter::new() };
     reader.value(0)?;
     (reader.at == text.len()).then_some(reader.to.out)
 }
@@ -18,7 +18,7 @@ struct PhpReader<'a> {
     text: &'a str,
     /// A place between two characters.
     at: usize,
-    to: Writer,
+    to: JsonWriter,
 }
 
 impl<'a> PhpReader<'a> {

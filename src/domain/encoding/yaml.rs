@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
-use super::{CLASS, DEPTH, REFERENCE, VALUE, Writer};
+use super::{CLASS, DEPTH, JsonWriter, REFERENCE, VALUE};
 
 /// How often its own size a text may grow to by what its aliases stand for, beside a little that every text may.
 const GROWTH: usize = 4;
@@ -42,7 +42,7 @@ pub(super) fn read(text: &str) -> Option<String> {
         return None;
     }
     let most = text.len().saturating_mul(GROWTH).saturating_add(SPARE);
-    let mut tree = Tree { events: &events, anchors, open: Vec::new(), most, outside: None, to: Writer::new() };
+    let mut tree = Tree { events: &events, anchors, open: Vec::new(), most, outside: None, to: JsonWriter::new() };
     tree.value(0, 0)?;
     Some(tree.to.out)
 }
@@ -56,7 +56,7 @@ struct Tree<'a, 'i> {
     most: usize,
     /// While a key is written, how many bytes stand before it.
     outside: Option<usize>,
-    to: Writer,
+    to: JsonWriter,
 }
 
 impl Tree<'_, '_> {
@@ -147,7 +147,7 @@ impl Tree<'_, '_> {
             return None;
         }
         self.outside = Some(self.to.out.len());
-        let outer = std::mem::replace(&mut self.to, Writer::new());
+        let outer = std::mem::replace(&mut self.to, JsonWriter::new());
         let end = self.value(at, depth + 1);
         let key = std::mem::replace(&mut self.to, outer);
         self.outside = None;

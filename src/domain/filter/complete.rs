@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::key::{KEYS, KeyInfo, ValueKind};
-use super::lex::{self, Body, Form, Raw};
+use super::lex::{self, Body, RawTerm, TermForm};
 use super::{Key, quote};
 use crate::domain::job::State;
 
@@ -43,7 +43,7 @@ pub fn complete(text: &str, cursor: usize) -> Completion {
     Completion { span: chars(span.start)..chars(span.end), context }
 }
 
-fn within(text: &str, at: usize, raw: &Raw) -> (Range<usize>, Context) {
+fn within(text: &str, at: usize, raw: &RawTerm) -> (Range<usize>, Context) {
     match &raw.key {
         // Before a minus sign nothing of the term has begun.
         _ if raw.negated && at == raw.span.start => (at..at, Context::Key(String::new())),
@@ -57,7 +57,7 @@ fn within(text: &str, at: usize, raw: &Raw) -> (Range<usize>, Context) {
             };
             (raw.body.span.clone(), context)
         }
-        None if raw.body.form == Form::Bare => {
+        None if raw.body.form == TermForm::Bare => {
             (raw.body.span.clone(), Context::Key(text[raw.body.span.start..at].to_owned()))
         }
         None => (raw.body.span.clone(), Context::Nothing),
@@ -67,16 +67,16 @@ fn within(text: &str, at: usize, raw: &Raw) -> (Range<usize>, Context) {
 /// The value up to the cursor, unescaped; none where no completion can help.
 fn typed(text: &str, at: usize, body: &Body) -> Option<String> {
     match body.form {
-        Form::Bare => Some(text[body.span.start..at].to_owned()),
-        Form::Quoted { .. } if at <= body.inner.start => Some(String::new()),
+        TermForm::Bare => Some(text[body.span.start..at].to_owned()),
+        TermForm::Quoted { .. } if at <= body.inner.start => Some(String::new()),
         // A cursor in the middle of an escape has typed what stands before it.
-        Form::Quoted { .. } => {
+        TermForm::Quoted { .. } => {
             let typed = body.inner.start..at.min(body.inner.end);
             let parts = quote::unquote(text, typed.clone())
                 .or_else(|fault| quote::unquote(text, typed.start..fault.span.start));
             parts.ok().map(|parts| parts.join("*"))
         }
-        Form::Regex { .. } => None,
+        TermForm::Regex { .. } => None,
     }
 }
 

@@ -7,7 +7,7 @@ use super::key::KeyInfo;
 
 /// One term, in byte offsets into the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Raw {
+pub(super) struct RawTerm {
     pub span: Range<usize>,
     pub negated: bool,
     /// What stands before the colon, without it.
@@ -18,7 +18,7 @@ pub(super) struct Raw {
 /// What stands after the colon, or the free word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Body {
-    pub form: Form,
+    pub form: TermForm,
     /// The whole of it, delimiters included.
     pub span: Range<usize>,
     /// Between the delimiters.
@@ -28,14 +28,14 @@ pub(super) struct Body {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum TermForm {
     Bare,
     Quoted { closed: bool },
     Regex { closed: bool },
 }
 
 /// The terms of `text`, in order.
-pub(super) fn terms(text: &str) -> Vec<Raw> {
+pub(super) fn terms(text: &str) -> Vec<RawTerm> {
     let mut out = Vec::new();
     let mut at = 0;
     while let Some(start) = find(text, at, |c| !c.is_whitespace()) {
@@ -46,12 +46,12 @@ pub(super) fn terms(text: &str) -> Vec<Raw> {
     out
 }
 
-fn term(text: &str, start: usize) -> Raw {
+fn term(text: &str, start: usize) -> RawTerm {
     let negated = text[start..].starts_with('-');
     let head = start + usize::from(negated);
     let key = key(text, head);
     let body = body(text, key.as_ref().map_or(head, |key| key.end + 1));
-    Raw { span: start..body.span.end, negated, key, body }
+    RawTerm { span: start..body.span.end, negated, key, body }
 }
 
 /// What stands before a colon, if that is meant as a key: known keys are, and words that look like one; but
@@ -94,12 +94,12 @@ fn body(text: &str, start: usize) -> Body {
         Some(c @ ('"' | '/')) => c,
         _ => {
             let end = word_end(text, start);
-            return Body { form: Form::Bare, span: start..end, inner: start..end, rest: end..end };
+            return Body { form: TermForm::Bare, span: start..end, inner: start..end, rest: end..end };
         }
     };
     let close = closing(text, start + 1, delimiter);
     let closed = close.is_some();
-    let form = if delimiter == '"' { Form::Quoted { closed } } else { Form::Regex { closed } };
+    let form = if delimiter == '"' { TermForm::Quoted { closed } } else { TermForm::Regex { closed } };
     let (inner_end, after) = close.map_or((text.len(), text.len()), |at| (at, at + 1));
     let end = word_end(text, after);
     Body { form, span: start..end, inner: start + 1..inner_end, rest: after..end }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn cut(text: &str) -> Vec<(bool, Option<&str>, &str)> {
-        let term = |raw: &Raw| (raw.negated, raw.key.clone().map(|key| &text[key]), &text[raw.body.span.clone()]);
+        let term = |raw: &RawTerm| (raw.negated, raw.key.clone().map(|key| &text[key]), &text[raw.body.span.clone()]);
         terms(text).iter().map(term).collect()
     }
 
@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn what_is_unfinished_is_marked_and_what_clings_is_set_apart() {
-        assert_eq!(terms("msg:\"a b")[0].body.form, Form::Quoted { closed: false });
-        assert_eq!(terms("msg:/a\\/")[0].body.form, Form::Regex { closed: false });
+        assert_eq!(terms("msg:\"a b")[0].body.form, TermForm::Quoted { closed: false });
+        assert_eq!(terms("msg:/a\\/")[0].body.form, TermForm::Regex { closed: false });
         assert_eq!(terms("msg:\"a\"b c")[0].body.rest, 7..8);
     }
 }

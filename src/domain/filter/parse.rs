@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::decimal::Decimal;
 use super::error::{FilterError, nearest, shown};
 use super::key::{KEYS, KeyInfo, ValueKind};
-use super::lex::{self, Form, Raw};
+use super::lex::{self, RawTerm, TermForm};
 use super::value::{self, FilterValue, NUMBER};
 use super::{Clause, Filter, Key, Pattern, Term, Test, quote, time_range};
 
@@ -32,7 +32,7 @@ pub(super) fn rejoin(terms: Vec<Term>) -> Filter {
     Filter { clauses: clauses(&terms, &groups(&terms)), terms }
 }
 
-fn term(text: &str, raw: &Raw) -> Result<Term, FilterError> {
+fn term(text: &str, raw: &RawTerm) -> Result<Term, FilterError> {
     let (info, key) = match &raw.key {
         Some(span) => {
             let word = &text[span.clone()];
@@ -84,7 +84,7 @@ fn test(kind: ValueKind, key: &Key, value: &FilterValue<'_>) -> Result<Test, Fil
     }
 }
 
-fn unknown_key(text: &str, raw: &Raw) -> FilterError {
+fn unknown_key(text: &str, raw: &RawTerm) -> FilterError {
     let span = raw.key.clone().unwrap_or(raw.span.clone());
     let word = &text[span.clone()];
     let (first, path) = word.split_once('.').map_or((word, None), |(first, path)| (first, Some(path)));
@@ -99,9 +99,9 @@ fn unknown_key(text: &str, raw: &Raw) -> FilterError {
 }
 
 /// Objects to free words that were meant as something else.
-fn check_word(text: &str, raw: &Raw) -> Result<(), FilterError> {
+fn check_word(text: &str, raw: &RawTerm) -> Result<(), FilterError> {
     let word = &text[raw.body.span.clone()];
-    if raw.body.form != Form::Bare {
+    if raw.body.form != TermForm::Bare {
         return Ok(());
     }
     if raw.negated && (word.is_empty() || word.starts_with('-')) {

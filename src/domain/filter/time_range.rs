@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::datetime::{HOUR, Stretch, moment};
 use super::error::{FilterError, shown};
-use super::value::{Shape, Slice};
+use super::value::{Slice, ValueShape};
 use super::{Test, TimeBound};
 use crate::domain::time::{Timestamp, parse_span};
 
@@ -15,17 +15,17 @@ const MOMENT: &str = "a date or time such as 2026-11-20, 2026-11-20T03 or 2026-1
 const SPAN: &str = "a span such as 90s, 15m, 2h, 7d or 1h30m";
 
 /// An end of a range of time as written.
-enum End {
+enum RangeEnd {
     Span(Duration),
     Moment(Stretch),
 }
 
-impl End {
+impl RangeEnd {
     /// The bound that it sets, which is the start of what it names.
     fn bound(&self) -> TimeBound {
         match self {
-            End::Span(span) => TimeBound::Ago(*span),
-            End::Moment(stretch) => TimeBound::At(stretch.start),
+            RangeEnd::Span(span) => TimeBound::Ago(*span),
+            RangeEnd::Moment(stretch) => TimeBound::At(stretch.start),
         }
     }
 }
@@ -52,8 +52,8 @@ pub(super) fn hour(slice: &Slice<'_>) -> Result<Test, FilterError> {
 
 pub(super) fn time(slice: &Slice<'_>) -> Result<Test, FilterError> {
     let moment = |slice: &Slice<'_>| match end(slice)? {
-        End::Moment(stretch) => Ok(stretch),
-        End::Span(_) => Err(FilterError::new(
+        RangeEnd::Moment(stretch) => Ok(stretch),
+        RangeEnd::Span(_) => Err(FilterError::new(
             slice.span.clone(),
             format!("{} alone is no time", shown(&slice.text)),
             format!("{MOMENT}, or `since:` and `until:` for spans"),
@@ -62,12 +62,12 @@ pub(super) fn time(slice: &Slice<'_>) -> Result<Test, FilterError> {
     let from = |at| Test::Time { from: Some(TimeBound::At(at)), to: None };
     let to = |at| Test::Time { from: None, to: Some(TimeBound::At(at)) };
     Ok(match slice.shape() {
-        Shape::One(one) => closed(moment(&one)?),
-        Shape::From(least, true) => from(moment(&least)?.start),
-        Shape::From(least, false) => from(moment(&least)?.end),
-        Shape::To(most, true) => to(moment(&most)?.end),
-        Shape::To(most, false) => to(moment(&most)?.start),
-        Shape::Between(a, b) => {
+        ValueShape::One(one) => closed(moment(&one)?),
+        ValueShape::From(least, true) => from(moment(&least)?.start),
+        ValueShape::From(least, false) => from(moment(&least)?.end),
+        ValueShape::To(most, true) => to(moment(&most)?.end),
+        ValueShape::To(most, false) => to(moment(&most)?.start),
+        ValueShape::Between(a, b) => {
             let (from, to) = ends(slice, a, b)?;
             between(slice, from, to)?
         }
@@ -78,10 +78,10 @@ pub(super) fn time(slice: &Slice<'_>) -> Result<Test, FilterError> {
 pub(super) fn idle(slice: &Slice<'_>) -> Result<Test, FilterError> {
     let age = |slice: &Slice<'_>| span(slice).map(TimeBound::Ago);
     Ok(match slice.shape() {
-        Shape::One(one) => Test::Time { from: None, to: Some(end(&one)?.bound()) },
-        Shape::From(least, _) => Test::Time { from: None, to: Some(age(&least)?) },
-        Shape::To(most, _) => Test::Time { from: Some(age(&most)?), to: None },
-        Shape::Between(a, b) => match ends(slice, a, b)? {
+        ValueShape::One(one) => Test::Time { from: None, to: Some(end(&one)?.bound()) },
+        ValueShape::From(least, _) => Test::Time { from: None, to: Some(age(&least)?) },
+        ValueShape::To(most, _) => Test::Time { from: Some(age(&most)?), to: None },
+        ValueShape::Between(a, b) => match ends(slice, a, b)? {
             // The longer idle, the earlier touched: spans change places.
             (least, most) if [&least, &most].into_iter().flatten().any(|end| matches!(end, TimeBound::Ago(_))) => {
                 between(slice, most, least)?
@@ -124,15 +124,15 @@ fn between(whole: &Slice<'_>, from: Option<TimeBound>, to: Option<TimeBound>) ->
     Ok(Test::Time { from, to })
 }
 
-fn end(slice: &Slice<'_>) -> Result<End, FilterError> {
+fn end(slice: &Slice<'_>) -> Result<RangeEnd, FilterError> {
     match moment(&slice.text) {
-        Some(stretch) => Ok(End::Moment(stretch)),
+        Some(stretch) => Ok(RangeEnd::Moment(stretch)),
         // A text with a dash or a colon was meant as a date.
         None if slice.text.contains(['-', ':', 'µ', 'μ']) => {
             Err(FilterError::new(slice.span.clone(), format!("{} is no time", shown(&slice.text)), MOMENT))
         }
         None => span(slice)
-            .map(End::Span)
+            .map(RangeEnd::Span)
             .map_err(|fault| FilterError { expected: format!("{SPAN}, or {MOMENT}"), ..fault }),
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::decimal::Decimal;
 use super::error::{FilterError, nearest, shown};
-use super::lex::{Body, Form};
+use super::lex::{Body, TermForm};
 use super::{Pattern, Test, pattern, quote};
 use crate::domain::job::State;
 
@@ -28,7 +28,7 @@ pub(super) struct Slice<'a> {
 }
 
 /// A value as a comparison or a range, before its ends are read.
-pub(super) enum Shape<'a> {
+pub(super) enum ValueShape<'a> {
     One(Slice<'a>),
     /// This or more; more only, when false.
     From(Slice<'a>, bool),
@@ -44,22 +44,22 @@ impl<'a> Slice<'a> {
         Slice { text: Cow::Borrowed(&self.text[range]), span, exact: self.exact }
     }
 
-    pub fn shape(&self) -> Shape<'_> {
+    pub fn shape(&self) -> ValueShape<'_> {
         let text = &*self.text;
         let after = |operator: &str| self.part(operator.len()..text.len());
         if text.starts_with(">=") {
-            Shape::From(after(">="), true)
+            ValueShape::From(after(">="), true)
         } else if text.starts_with('>') {
-            Shape::From(after(">"), false)
+            ValueShape::From(after(">"), false)
         } else if text.starts_with("<=") {
-            Shape::To(after("<="), true)
+            ValueShape::To(after("<="), true)
         } else if text.starts_with('<') {
-            Shape::To(after("<"), false)
+            ValueShape::To(after("<"), false)
         } else if let Some(dots) = text.find("..") {
             let end = |range: Range<usize>| Some(self.part(range)).filter(|part| !part.text.is_empty());
-            Shape::Between(end(0..dots), end(dots + 2..text.len()))
+            ValueShape::Between(end(0..dots), end(dots + 2..text.len()))
         } else {
-            Shape::One(self.clone())
+            ValueShape::One(self.clone())
         }
     }
 }
@@ -69,7 +69,7 @@ impl<'a> FilterValue<'a> {
     pub fn read(text: &'a str, body: &Body) -> Result<FilterValue<'a>, FilterError> {
         let slice = |span: Range<usize>| Slice { text: Cow::Borrowed(&text[span.clone()]), span, exact: true };
         match body.form {
-            Form::Bare => match text[body.inner.clone()].find('"') {
+            TermForm::Bare => match text[body.inner.clone()].find('"') {
                 Some(at) => {
                     let at = body.inner.start + at;
                     let remedy = r#"the whole value in quotes, with \" for a quote inside"#;
@@ -77,26 +77,26 @@ impl<'a> FilterValue<'a> {
                 }
                 None => Ok(FilterValue::Bare(slice(body.inner.clone()))),
             },
-            Form::Quoted { closed: false } => {
+            TermForm::Quoted { closed: false } => {
                 Err(FilterError::new(body.span.clone(), "the quote is not closed", "a `\"` at the end of the text"))
             }
-            Form::Regex { closed: false } => Err(FilterError::new(
+            TermForm::Regex { closed: false } => Err(FilterError::new(
                 body.span.clone(),
                 "the regular expression is not closed",
                 "a `/` at its end, or quotes around text that starts with a slash",
             )),
-            Form::Quoted { .. } if !body.rest.is_empty() => {
+            TermForm::Quoted { .. } if !body.rest.is_empty() => {
                 Err(FilterError::new(body.rest.clone(), "text clings to the closing quote", "a space after it"))
             }
-            Form::Regex { .. } if !body.rest.is_empty() => Err(FilterError::new(
+            TermForm::Regex { .. } if !body.rest.is_empty() => Err(FilterError::new(
                 body.rest.clone(),
                 "text clings to the closing slash",
                 r"a space after it; inside a regular expression a slash is written \/, and text that starts with one is quoted",
             )),
-            Form::Quoted { .. } => {
+            TermForm::Quoted { .. } => {
                 Ok(FilterValue::Quoted(quote::unquote(text, body.inner.clone())?, body.span.clone()))
             }
-            Form::Regex { .. } => Ok(FilterValue::Regex(slice(body.inner.clone()))),
+            TermForm::Regex { .. } => Ok(FilterValue::Regex(slice(body.inner.clone()))),
         }
     }
 
@@ -206,12 +206,12 @@ pub(super) fn number(whole: &Slice<'_>) -> Result<Test, FilterError> {
     let beyond = || FilterError::new(whole.span.clone(), "no number lies beyond this", NUMBER);
     let ends = |slice: Option<Slice<'_>>| slice.map(|slice| read(&slice)).transpose();
     let (min, max) = match whole.shape() {
-        Shape::One(one) => read(&one).map(|n| (Some(n), Some(n)))?,
-        Shape::From(least, true) => (Some(read(&least)?), None),
-        Shape::From(least, false) => (Some(read(&least)?.checked_add(1).ok_or_else(beyond)?), None),
-        Shape::To(most, true) => (None, Some(read(&most)?)),
-        Shape::To(most, false) => (None, Some(read(&most)?.checked_sub(1).ok_or_else(beyond)?)),
-        Shape::Between(a, b) => (ends(a)?, ends(b)?),
+        ValueShape::One(one) => read(&one).map(|n| (Some(n), Some(n)))?,
+        ValueShape::From(least, true) => (Some(read(&least)?), None),
+        ValueShape::From(least, false) => (Some(read(&least)?.checked_add(1).ok_or_else(beyond)?), None),
+        ValueShape::To(most, true) => (None, Some(read(&most)?)),
+        ValueShape::To(most, false) => (None, Some(read(&most)?.checked_sub(1).ok_or_else(beyond)?)),
+        ValueShape::Between(a, b) => (ends(a)?, ends(b)?),
     };
     if min.zip(max).is_some_and(|(min, max)| min > max) {
         return Err(FilterError::new(whole.span.clone(), "the range holds no number", "its lower end first"));
@@ -228,10 +228,10 @@ pub(super) fn decimal(whole: &Slice<'_>) -> Result<Option<Test>, FilterError> {
         })
     };
     Ok(match whole.shape() {
-        Shape::One(_) => None,
-        Shape::From(least, equal) => Some(Test::Decimal { min: Some((read(&least)?, equal)), max: None }),
-        Shape::To(most, equal) => Some(Test::Decimal { min: None, max: Some((read(&most)?, equal)) }),
-        Shape::Between(a, b) => {
+        ValueShape::One(_) => None,
+        ValueShape::From(least, equal) => Some(Test::Decimal { min: Some((read(&least)?, equal)), max: None }),
+        ValueShape::To(most, equal) => Some(Test::Decimal { min: None, max: Some((read(&most)?, equal)) }),
+        ValueShape::Between(a, b) => {
             let ends = |slice: Option<Slice<'_>>| slice.map(|slice| read(&slice)).transpose();
             let (Ok(min), Ok(max)) = (ends(a), ends(b)) else { return Ok(None) };
             let reversed = min.as_deref().and_then(Decimal::parse) > max.as_deref().and_then(Decimal::parse);

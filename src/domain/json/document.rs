@@ -35,7 +35,7 @@ impl NodeKind {
 
 /// One step of a path from the root.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Step {
+pub enum PathStep {
     /// A member, by its key (unescaped), and which of the members with that key, from 0.
     Key(String, u32),
     /// An element, from 0.
@@ -230,8 +230,8 @@ impl Document {
     }
 
     /// The path to `node`.
-    pub fn steps(&self, node: NodeId) -> Vec<Step> {
-        let mut steps: Vec<Step> = self.chain(node).map(|(above, child)| self.step(above, child)).collect();
+    pub fn steps(&self, node: NodeId) -> Vec<PathStep> {
+        let mut steps: Vec<PathStep> = self.chain(node).map(|(above, child)| self.step(above, child)).collect();
         steps.reverse();
         steps
     }
@@ -241,23 +241,23 @@ impl Document {
             .filter_map(|child| self.parent(child).map(|above| (above, child)))
     }
 
-    fn step(&self, above: NodeId, child: NodeId) -> Step {
+    fn step(&self, above: NodeId, child: NodeId) -> PathStep {
         let before = self.children(above).take_while(|&sibling| sibling != child);
         match self.key(child) {
             Some(key) => {
                 let nth = before.filter(|&sibling| self.key(sibling).as_deref() == Some(&*key)).count();
-                Step::Key(key.into_owned(), u32::try_from(nth).unwrap_or(u32::MAX))
+                PathStep::Key(key.into_owned(), u32::try_from(nth).unwrap_or(u32::MAX))
             }
-            None => Step::Index(u32::try_from(before.count()).unwrap_or(u32::MAX)),
+            None => PathStep::Index(u32::try_from(before.count()).unwrap_or(u32::MAX)),
         }
     }
 
     /// The value at the end of `steps`, where there is one.
-    pub fn find(&self, steps: &[Step]) -> Option<NodeId> {
+    pub fn find(&self, steps: &[PathStep]) -> Option<NodeId> {
         steps.iter().try_fold(0, |node, step| match step {
-            Step::Key(key, nth) => self.members(node, key).nth(*nth as usize),
-            Step::Index(nth) if self.kind(node) == NodeKind::Array => self.children(node).nth(*nth as usize),
-            Step::Index(_) => None,
+            PathStep::Key(key, nth) => self.members(node, key).nth(*nth as usize),
+            PathStep::Index(nth) if self.kind(node) == NodeKind::Array => self.children(node).nth(*nth as usize),
+            PathStep::Index(_) => None,
         })
     }
 
@@ -267,8 +267,8 @@ impl Document {
             .steps(node)
             .into_iter()
             .map(|step| match step {
-                Step::Key(key, _) => key,
-                Step::Index(nth) => nth.to_string(),
+                PathStep::Key(key, _) => key,
+                PathStep::Index(nth) => nth.to_string(),
             })
             .collect();
         words.join(".")

@@ -34,12 +34,12 @@ impl Cut {
 ///
 /// Redaction comes first and stays: no other cut replaces it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
+pub struct JsonHighlights {
     cuts: BTreeMap<NodeId, Cut>,
     symbols: BTreeSet<NodeId>,
 }
 
-impl Marks {
+impl JsonHighlights {
     /// Puts `cut` in place of `node`, unless it is redacted.
     pub fn cut(&mut self, node: NodeId, cut: Cut) {
         if !self.is_redacted(node) {

@@ -6,17 +6,17 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Document, NodeId, Step};
-use super::highlights::{Cut, Marks};
+use super::document::{Document, NodeId, PathStep};
+use super::highlights::{Cut, JsonHighlights};
 
 /// Values between two whose line is remembered.
 const STRIDE: usize = 16;
 
 /// The containers that are folded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folds(BTreeSet<NodeId>);
+pub struct JsonFolds(BTreeSet<NodeId>);
 
-impl Folds {
+impl JsonFolds {
     /// Folds `node`, or unfolds it.
     pub fn set(&mut self, node: NodeId, folded: bool) {
         if folded {
@@ -32,12 +32,12 @@ impl Folds {
     }
 
     /// The paths of the folded containers: what to keep of them while the job is loaded again.
-    pub fn paths(&self, doc: &Document) -> Vec<Vec<Step>> {
+    pub fn paths(&self, doc: &Document) -> Vec<Vec<PathStep>> {
         self.0.iter().map(|&node| doc.steps(node)).collect()
     }
 
     /// The folds at those `paths`; paths that lead nowhere any more are forgotten.
-    pub fn from_paths(doc: &Document, paths: &[Vec<Step>]) -> Self {
+    pub fn from_paths(doc: &Document, paths: &[Vec<PathStep>]) -> Self {
         Self(paths.iter().filter_map(|steps| doc.find(steps)).filter(|&n| doc.kind(n).is_container()).collect())
     }
 }
@@ -67,15 +67,15 @@ struct Gap {
 
 /// The lines of one document under its present folds and cuts.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct JsonLayout {
     strides: Vec<usize>,
     gaps: Vec<Gap>,
     total: usize,
 }
 
-impl Layout {
+impl JsonLayout {
     /// Lays out `doc`: one pass over its values.
-    pub fn new(doc: &Document, marks: &Marks, folds: &Folds) -> Self {
+    pub fn new(doc: &Document, marks: &JsonHighlights, folds: &JsonFolds) -> Self {
         let mut strides = Vec::with_capacity(doc.nodes.len() / STRIDE + 1);
         let mut line = 0;
         for node in 0..doc.len() {
@@ -90,7 +90,7 @@ impl Layout {
     }
 
     /// Takes over new folds and cuts of the same document, in time proportional to their number.
-    pub fn arrange(&mut self, doc: &Document, marks: &Marks, folds: &Folds) {
+    pub fn arrange(&mut self, doc: &Document, marks: &JsonHighlights, folds: &JsonFolds) {
         let cut_nodes = marks.cuts().map(|(node, _)| node);
         let mut nodes: Vec<NodeId> = cut_nodes.chain(folds.0.iter().copied()).filter(|&n| n < doc.len()).collect();
         nodes.sort_unstable();

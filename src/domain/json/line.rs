@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::document::{Document, NodeId, NodeKind};
-use super::highlights::{Cut, Marks};
-use super::layout::{Folds, NodeEdge};
+use super::highlights::{Cut, JsonHighlights};
+use super::layout::{JsonFolds, NodeEdge};
 use super::string::readable;
 use crate::domain::text::{Clean, head};
 
@@ -34,13 +34,13 @@ pub enum TokenKind {
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token<'a> {
+pub struct JsonToken<'a> {
     /// What it is.
     pub kind: TokenKind,
     text: Cow<'a, str>,
 }
 
-impl Token<'_> {
+impl JsonToken<'_> {
     /// The text for a screen.
     pub fn clean(&self) -> Clean<'_> {
         Clean::line(&self.text)
@@ -64,13 +64,13 @@ pub struct JsonLine<'a> {
     /// Whether the line can be folded, and is.
     pub fold: Option<bool>,
     /// The pieces, in order, spaces included.
-    pub tokens: Vec<Token<'a>>,
+    pub tokens: Vec<JsonToken<'a>>,
 }
 
 impl JsonLine<'_> {
     /// The whole line without indentation, for a screen.
     pub fn clean(&self) -> Clean<'static> {
-        let text: String = self.tokens.iter().map(Token::exact).collect();
+        let text: String = self.tokens.iter().map(JsonToken::exact).collect();
         Clean::line(&text).into_owned()
     }
 }
@@ -84,8 +84,8 @@ const COUNTED: usize = 1_000;
 /// Walks over the lines of a document from one place on.
 pub(super) struct Lines<'a> {
     pub doc: &'a Document,
-    pub marks: &'a Marks,
-    pub folds: &'a Folds,
+    pub marks: &'a JsonHighlights,
+    pub folds: &'a JsonFolds,
     /// Characters of a value that are shown.
     pub cap: usize,
     pub next: Option<NodeEdge>,
@@ -149,7 +149,7 @@ impl<'a> Lines<'a> {
             .map(|above| if self.doc.end(above) == end { NodeEdge::Close(above) } else { NodeEdge::Open(end) });
     }
 
-    fn key(&self, node: NodeId) -> Vec<Token<'a>> {
+    fn key(&self, node: NodeId) -> Vec<JsonToken<'a>> {
         let Some(raw) = self.doc.raw_key(node) else {
             return Vec::new();
         };
@@ -157,10 +157,10 @@ impl<'a> Lines<'a> {
         let plain = !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_alphanumeric() || b"_?!".contains(&b));
         let shown = if self.marks.is_symbol(node) && plain { bare } else { raw };
         let (shown, _) = capped(shown, self.cap);
-        vec![Token { kind: TokenKind::Key, text: shown }, punct(": ")]
+        vec![JsonToken { kind: TokenKind::Key, text: shown }, punct(": ")]
     }
 
-    fn bracket(&self, node: NodeId, folded: bool, tokens: &mut Vec<Token<'a>>) {
+    fn bracket(&self, node: NodeId, folded: bool, tokens: &mut Vec<JsonToken<'a>>) {
         let kind = self.doc.kind(node);
         let (open, close) = brackets(kind);
         tokens.push(punct(open));
@@ -170,12 +170,12 @@ impl<'a> Lines<'a> {
             let (n, more) = (n.min(COUNTED), if n > COUNTED { "+" } else { "" });
             let plural = if n == 1 { "" } else { "s" };
             let text = Cow::Owned(format!(" … {n}{more} {noun}{plural} "));
-            tokens.push(Token { kind: TokenKind::Marker, text });
+            tokens.push(JsonToken { kind: TokenKind::Marker, text });
             tokens.push(punct(close));
         }
     }
 
-    fn value(&self, node: NodeId, tokens: &mut Vec<Token<'a>>) {
+    fn value(&self, node: NodeId, tokens: &mut Vec<JsonToken<'a>>) {
         let kind = match self.doc.kind(node) {
             NodeKind::Object => return tokens.push(punct("{}")),
             NodeKind::Array => return tokens.push(punct("[]")),
@@ -186,14 +186,14 @@ impl<'a> Lines<'a> {
         };
         let raw = self.doc.raw(node);
         let (text, whole) = capped(raw, self.cap);
-        tokens.push(Token { kind, text });
+        tokens.push(JsonToken { kind, text });
         if !whole {
             let text = Cow::Owned(format!("… {}", size(raw.len())));
-            tokens.push(Token { kind: TokenKind::Marker, text });
+            tokens.push(JsonToken { kind: TokenKind::Marker, text });
         }
     }
 
-    fn comma(&self, node: NodeId, tokens: &mut Vec<Token<'a>>) {
+    fn comma(&self, node: NodeId, tokens: &mut Vec<JsonToken<'a>>) {
         let Some(above) = self.doc.parent(node) else {
             return;
         };
@@ -207,11 +207,11 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn cut_token(cut: &Cut, cap: usize) -> Token<'_> {
+fn cut_token(cut: &Cut, cap: usize) -> JsonToken<'_> {
     match cut {
-        Cut::Shown(text, kind) => Token { kind: *kind, text: Cow::Borrowed(head(text, cap)) },
-        Cut::Masked(json) => Token { kind: TokenKind::String, text: capped(json, cap).0 },
-        Cut::Redacted | Cut::Hidden => Token { kind: TokenKind::Marker, text: Cow::Borrowed(REDACTED) },
+        Cut::Shown(text, kind) => JsonToken { kind: *kind, text: Cow::Borrowed(head(text, cap)) },
+        Cut::Masked(json) => JsonToken { kind: TokenKind::String, text: capped(json, cap).0 },
+        Cut::Redacted | Cut::Hidden => JsonToken { kind: TokenKind::Marker, text: Cow::Borrowed(REDACTED) },
     }
 }
 
@@ -241,8 +241,8 @@ fn brackets(kind: NodeKind) -> (&'static str, &'static str) {
     if kind == NodeKind::Object { ("{", "}") } else { ("[", "]") }
 }
 
-fn punct(text: &'static str) -> Token<'static> {
-    Token { kind: TokenKind::Punct, text: Cow::Borrowed(text) }
+fn punct(text: &'static str) -> JsonToken<'static> {
+    JsonToken { kind: TokenKind::Punct, text: Cow::Borrowed(text) }
 }
 
 /// A size as people read it: `912 B`, `4.1 KB`, `10.0 MB`.

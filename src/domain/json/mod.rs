@@ -1,7 +1,7 @@
 //! Exact JSON: numbers stay text, repeated keys stay, and any size and depth can be looked at through a window.
 //!
 //! A general JSON value type would round big and exact numbers and merge repeated keys, so payloads never pass through
-//! one. A [`Document`] is an index over the text; [`Layout`] and [`View`] turn it into the lines that a screen shows.
+//! one. A [`Document`] is an index over the text; [`JsonLayout`] and [`View`] turn it into the lines that a screen shows.
 
 mod document;
 mod highlights;
@@ -14,13 +14,13 @@ mod string;
 mod template;
 mod view;
 
-pub use document::{Document, NodeId, NodeKind, Step};
-pub use highlights::{Cut, Marks};
-pub use layout::{Folds, Layout};
-pub use line::{JsonLine, REDACTED, Token, TokenKind};
+pub use document::{Document, NodeId, NodeKind, PathStep};
+pub use highlights::{Cut, JsonHighlights};
+pub use layout::{JsonFolds, JsonLayout};
+pub use line::{JsonLine, JsonToken, REDACTED, TokenKind};
 pub use lookup::{Scalar, decode_double, lookup};
 pub use parse::JsonError;
-pub use search::Match;
+pub use search::SearchHit;
 pub use string::{quote, unquote};
 pub use template::{Checked, Template, TemplateError};
 pub use view::View;

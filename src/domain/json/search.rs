@@ -9,7 +9,7 @@ use super::view::View;
 
 /// Where a search hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Match {
+pub struct SearchHit {
     /// The value, or the member whose key it is.
     pub node: NodeId,
     /// Whether the key contains the words, and not only the value.
@@ -20,7 +20,7 @@ impl View {
     /// Up to `limit` values from `from` on whose key or displayed text contains `words`, whatever the case.
     ///
     /// What is folded is searched; what is hidden or redacted is not. To go on, ask from the last match's node + 1.
-    pub fn search(&self, words: &str, from: NodeId, limit: usize) -> Vec<Match> {
+    pub fn search(&self, words: &str, from: NodeId, limit: usize) -> Vec<SearchHit> {
         let pattern = RegexBuilder::new(&regex::escape(words)).case_insensitive(true).build();
         let (Ok(pattern), false) = (pattern, words.is_empty()) else {
             return Vec::new();
@@ -42,7 +42,7 @@ impl View {
                         None => pattern.is_match(&readable(doc.raw(node))),
                     };
                 if hit {
-                    found.push(Match { node, in_key });
+                    found.push(SearchHit { node, in_key });
                 }
             }
             node = behind;
@@ -53,11 +53,11 @@ impl View {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Document, Marks};
+    use super::super::{Document, JsonHighlights};
     use super::*;
 
-    fn view(text: &str, mark: impl FnOnce(&mut Marks)) -> View {
-        let mut marks = Marks::default();
+    fn view(text: &str, mark: impl FnOnce(&mut JsonHighlights)) -> View {
+        let mut marks = JsonHighlights::default();
         mark(&mut marks);
         View::new(Document::parse(text).expect("valid"), marks)
     }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::document::{Document, NodeId, NodeKind, Step};
-use super::highlights::{Cut, Marks};
-use super::layout::{Folds, Layout, NodeEdge};
+use super::document::{Document, NodeId, NodeKind, PathStep};
+use super::highlights::{Cut, JsonHighlights};
+use super::layout::{JsonFolds, JsonLayout, NodeEdge};
 use super::line::{JsonLine, Lines, REDACTED};
 
 /// A document, what a reading changes about it, and what is folded.
@@ -13,9 +13,9 @@ use super::line::{JsonLine, Lines, REDACTED};
 #[derive(Clone, Debug)]
 pub struct View {
     doc: Document,
-    marks: Marks,
-    folds: Folds,
-    layout: Layout,
+    marks: JsonHighlights,
+    folds: JsonFolds,
+    layout: JsonLayout,
     cap: usize,
 }
 
@@ -24,9 +24,9 @@ impl View {
     pub const CAP: usize = 2_000;
 
     /// Shows `doc` with `marks` and nothing folded.
-    pub fn new(doc: Document, marks: Marks) -> Self {
-        let folds = Folds::default();
-        let layout = Layout::new(&doc, &marks, &folds);
+    pub fn new(doc: Document, marks: JsonHighlights) -> Self {
+        let folds = JsonFolds::default();
+        let layout = JsonLayout::new(&doc, &marks, &folds);
         Self { doc, marks, folds, layout, cap: Self::CAP }
     }
 
@@ -36,12 +36,12 @@ impl View {
     }
 
     /// What the present reading changes about the display.
-    pub fn marks(&self) -> &Marks {
+    pub fn marks(&self) -> &JsonHighlights {
         &self.marks
     }
 
     /// Changes the reading: to the raw document and back, or to reveal what was redacted. Folds stay.
-    pub fn set_marks(&mut self, marks: Marks) {
+    pub fn set_marks(&mut self, marks: JsonHighlights) {
         self.marks = marks;
         self.arrange();
     }
@@ -127,7 +127,7 @@ impl View {
 
     /// Folds every container at `depth` (1: those directly inside the root), and nothing else.
     pub fn fold_depth(&mut self, depth: u32) {
-        self.folds = Folds::default();
+        self.folds = JsonFolds::default();
         let (mut node, mut above) = (0, 0);
         while node < self.doc.len() {
             let container = self.doc.kind(node).is_container() && !self.doc.is_leaf(node);
@@ -143,7 +143,7 @@ impl View {
 
     /// Unfolds everything.
     pub fn unfold_all(&mut self) {
-        self.folds = Folds::default();
+        self.folds = JsonFolds::default();
         self.arrange();
     }
 
@@ -159,13 +159,13 @@ impl View {
     }
 
     /// The folds as paths, to be kept while the job is loaded again.
-    pub fn fold_paths(&self) -> Vec<Vec<Step>> {
+    pub fn fold_paths(&self) -> Vec<Vec<PathStep>> {
         self.folds.paths(&self.doc)
     }
 
     /// Takes over folds that were kept as paths.
-    pub fn set_fold_paths(&mut self, paths: &[Vec<Step>]) {
-        self.folds = Folds::from_paths(&self.doc, paths);
+    pub fn set_fold_paths(&mut self, paths: &[Vec<PathStep>]) {
+        self.folds = JsonFolds::from_paths(&self.doc, paths);
         self.arrange();
     }
 

@@ -6,26 +6,26 @@ use std::sync::LazyLock;
 use super::REDACTED;
 use super::credential_patterns;
 use super::escapes::Escapes;
-use crate::domain::bounded_regex::{MatchRange, Pattern};
+use crate::domain::bounded_regex::{BoundedRegex, MatchRange};
 
 // A bounded repetition of a class is compiled once for each time that it may be repeated: where the class cannot run past what
 // follows it, there is no bound.
 
 /// A word and what joins it to its value. The word may be quoted, the quotes escaped, and stand in brackets.
-static KEY: LazyLock<Option<Pattern>> = LazyLock::new(|| {
-    Pattern::new(
+static KEY: LazyLock<Option<BoundedRegex>> = LazyLock::new(|| {
+    BoundedRegex::new(
         r#"(?:[cC](?:ontraseña|ONTRASEÑA)|[A-Za-z_][A-Za-z0-9_.\-]{1,63})(?:\\{0,4}["'])?\]?<space>{0,4}(?:=>|[=:])<space>{0,4}"#,
     )
 });
 
 /// A scheme with what it announces, which is one value.
-static SCHEMED: LazyLock<Option<Pattern>> =
-    LazyLock::new(|| Pattern::new(r#"^(?i:bearer|basic|digest|token)<space>+[^\s,;"'\\]+"#));
+static SCHEMED: LazyLock<Option<BoundedRegex>> =
+    LazyLock::new(|| BoundedRegex::new(r#"^(?i:bearer|basic|digest|token)<space>+[^\s,;"'\\]+"#));
 
 /// The password of an address. One that holds an `@` ends at the last of them; one that holds a `/` is none where a port
 /// may stand before it.
-static ADDRESS: LazyLock<Option<Pattern>> = LazyLock::new(|| {
-    Pattern::new(
+static ADDRESS: LazyLock<Option<BoundedRegex>> = LazyLock::new(|| {
+    BoundedRegex::new(
         r#"(?x) ://[^\s/:@"'\\\[]*: (?:
             (?P<secret>[^\s/"'\\]+) @
           | (?P<slashed>[^\s@"'\\,]+ @ (?:[^\s/"'\\,]+@)?)
@@ -35,27 +35,27 @@ static ADDRESS: LazyLock<Option<Pattern>> = LazyLock::new(|| {
 });
 
 /// A credential that only its scheme announces.
-static SCHEME: LazyLock<Option<Pattern>> =
-    LazyLock::new(|| Pattern::new(r"(?i)\b(?:bearer|basic)<space>+(?P<secret>[A-Za-z0-9._~+/=\-]{16,})"));
+static SCHEME: LazyLock<Option<BoundedRegex>> =
+    LazyLock::new(|| BoundedRegex::new(r"(?i)\b(?:bearer|basic)<space>+(?P<secret>[A-Za-z0-9._~+/=\-]{16,})"));
 
 /// The beginning of an element.
-static ELEMENT: LazyLock<Option<Pattern>> =
-    LazyLock::new(|| Pattern::new(r"<(?P<name>[A-Za-z_][A-Za-z0-9_.:\-]{1,63})(?:<space>[^<>]*)?>"));
+static ELEMENT: LazyLock<Option<BoundedRegex>> =
+    LazyLock::new(|| BoundedRegex::new(r"<(?P<name>[A-Za-z_][A-Za-z0-9_.:\-]{1,63})(?:<space>[^<>]*)?>"));
 
 /// What databases say of a row that breaks a constraint: `Key (email, token)=(a, b) already exists`.
-static CONSTRAINT: LazyLock<Option<Pattern>> = LazyLock::new(|| {
-    Pattern::new(r"(?s)\((?P<names>[^()=]+)\)=\((?P<secret>.*?)(?:\)(?: already | is | conflicts |[.,;\r\n]|$)|$)")
+static CONSTRAINT: LazyLock<Option<BoundedRegex>> = LazyLock::new(|| {
+    BoundedRegex::new(r"(?s)\((?P<names>[^()=]+)\)=\((?P<secret>.*?)(?:\)(?: already | is | conflicts |[.,;\r\n]|$)|$)")
 });
 
 /// The same elsewhere: `Duplicate entry 'x' for key 'users.index_users_on_token'`.
-static DUPLICATE: LazyLock<Option<Pattern>> =
-    LazyLock::new(|| Pattern::new(r"(?s)Duplicate entry '(?P<secret>.*?)' for key '(?P<names>[^']+)'"));
+static DUPLICATE: LazyLock<Option<BoundedRegex>> =
+    LazyLock::new(|| BoundedRegex::new(r"(?s)Duplicate entry '(?P<secret>.*?)' for key '(?P<names>[^']+)'"));
 
 const DUPLICATE_BEGINS: &str = "Duplicate entry '";
 
 /// A whole row, whose values have no names.
-static ROW: LazyLock<Option<Pattern>> =
-    LazyLock::new(|| Pattern::new(r"(?s)Failing row contains \((?P<secret>.*?)(?:\)(?:[.,;\r\n]|$)|$)"));
+static ROW: LazyLock<Option<BoundedRegex>> =
+    LazyLock::new(|| BoundedRegex::new(r"(?s)Failing row contains \((?P<secret>.*?)(?:\)(?:[.,;\r\n]|$)|$)"));
 
 /// What stands for a password in an address of the config.
 const STARS: &str = "***";
@@ -174,7 +174,7 @@ fn mentions_scheme(text: &str) -> bool {
     b.map(|(at, _)| at).any(|at| begins(at, b"bearer") || begins(at, b"basic"))
 }
 
-fn bare(pattern: &Option<Pattern>, text: &str, hits: &mut Vec<MatchRange>) {
+fn bare(pattern: &Option<BoundedRegex>, text: &str, hits: &mut Vec<MatchRange>) {
     let Some(pattern) = pattern else {
         return;
     };
@@ -182,7 +182,7 @@ fn bare(pattern: &Option<Pattern>, text: &str, hits: &mut Vec<MatchRange>) {
 }
 
 /// Values whose columns, or the index over them, are named beside them; an index is named after its columns.
-fn named(pattern: &Option<Pattern>, text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<MatchRange>) {
+fn named(pattern: &Option<BoundedRegex>, text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<MatchRange>) {
     let secret_name = |name: &str| {
         let words: Vec<&str> = name.split('_').collect();
         let from = |start: usize| (start + 1..=words.len()).map(move |end| (start, end));

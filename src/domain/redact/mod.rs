@@ -13,11 +13,11 @@ use serde::Deserialize;
 
 pub use super::json::REDACTED;
 pub(crate) use names::glob;
-use names::{Rule, WELL_KNOWN, ends_in_secret_word, folded, last_part};
+use names::{KeyRule, WELL_KNOWN, ends_in_secret_word, folded, last_part};
 pub use row_masker::Masker;
 
 use super::job::JobDetail;
-use super::json::{Cut, Document, Marks, NodeId, NodeKind, decode_double, quote, unquote};
+use super::json::{Cut, Document, JsonHighlights, NodeId, NodeKind, decode_double, quote, unquote};
 use super::text::Untrusted;
 use escapes::Escapes;
 
@@ -45,10 +45,10 @@ impl Default for RedactConfig {
 /// Finds secrets and replaces them. Make one and keep it: the rules are prepared once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Redactor {
-    secret: Vec<Rule>,
+    secret: Vec<KeyRule>,
     /// Whether a key's last word may make it a secret.
     last_words: bool,
-    allow: Vec<Rule>,
+    allow: Vec<KeyRule>,
     reveal: bool,
 }
 
@@ -62,8 +62,8 @@ impl Redactor {
     /// Prepares the rules of `config`.
     pub fn new(config: &RedactConfig) -> Self {
         let well_known = WELL_KNOWN.iter().copied().filter(|_| config.well_known);
-        let secret = well_known.chain(config.extra.iter().map(String::as_str)).map(Rule::new).collect();
-        let allow = config.allow.iter().map(|rule| Rule::new(rule)).collect();
+        let secret = well_known.chain(config.extra.iter().map(String::as_str)).map(KeyRule::new).collect();
+        let allow = config.allow.iter().map(|rule| KeyRule::new(rule)).collect();
         Self { secret, last_words: config.well_known, allow, reveal: false }
     }
 
@@ -82,7 +82,7 @@ impl Redactor {
     /// Marks the secrets of `doc` in `marks`. To be called before anything else marks.
     ///
     /// A string that holds secrets in its text (a header, a query, JSON within JSON) is shown with these replaced.
-    pub fn mark(&self, doc: &Document, marks: &mut Marks) {
+    pub fn mark(&self, doc: &Document, marks: &mut JsonHighlights) {
         for (node, found) in self.find(doc) {
             let cut = match found {
                 SecretMatch::Whole => Cut::Redacted,

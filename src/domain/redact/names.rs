@@ -84,9 +84,9 @@ pub(super) fn last_part(key: &str) -> &str {
 ///
 /// Elements of arrays are not named, as in filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rule(Vec<String>);
+pub(super) struct KeyRule(Vec<String>);
 
-impl Rule {
+impl KeyRule {
     pub(super) fn new(text: &str) -> Self {
         // `**` and `items[0]` are how other programs write what holds anyway: any depth, and elements without a name.
         let keys = text.split('.').map(|key| key.split('[').next().unwrap_or_default());

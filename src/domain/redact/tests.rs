@@ -6,7 +6,7 @@ use super::*;
 
 fn marked(config: &RedactConfig, text: &str) -> Vec<String> {
     let doc = Document::parse(text).expect("valid");
-    let mut marks = Marks::default();
+    let mut marks = JsonHighlights::default();
     Redactor::new(config).mark(&doc, &mut marks);
     marks.cuts().map(|(node, _)| doc.path(node)).collect()
 }
@@ -95,7 +95,7 @@ proptest! {
 #[test]
 fn copying_a_container_never_copies_the_secrets_in_it() {
     let doc = Document::parse(r#"{"a":{"token":"hunter2","note":"password=hunter2 \u00e9"}}"#).expect("valid");
-    let mut marks = Marks::default();
+    let mut marks = JsonHighlights::default();
     Redactor::default().mark(&doc, &mut marks);
     let view = crate::domain::json::View::new(doc, marks);
     assert_eq!(view.value_at(1).as_deref(), Some(r#"{"token":"[redacted]","note":"password=[redacted] \u00e9"}"#));

@@ -44,25 +44,25 @@ pub(super) fn sanitise(text: &str, breaks: Breaks) -> Cow<'_, str> {
     };
     // The scan starts over one character early: a mark right after the ASCII part needs its base.
     let start = ascii.saturating_sub(1);
-    let mut scan = Scan::new(text, breaks);
+    let mut scan = CharScan::new(text, breaks);
     let mut chars = text[start..].char_indices().map(|(i, c)| (start + i, c)).peekable();
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|&(_, c)| c);
         match scan.judge(c, next) {
-            Verdict::Pass => scan.pass(c),
-            Verdict::Swallow => scan.replace(at, c, |_| ()),
-            Verdict::Picture(picture) => scan.replace(at, c, |out| out.push(picture)),
-            Verdict::Code => scan.replace(at, c, |out| {
+            CharVerdict::Pass => scan.pass(c),
+            CharVerdict::Swallow => scan.replace(at, c, |_| ()),
+            CharVerdict::Picture(picture) => scan.replace(at, c, |out| out.push(picture)),
+            CharVerdict::Code => scan.replace(at, c, |out| {
                 // Writing to a String cannot fail.
                 let _ = write!(out, "⟨{:04X}⟩", u32::from(c));
             }),
-            Verdict::Tab => scan.tab(at),
+            CharVerdict::Tab => scan.tab(at),
         }
     }
     scan.finish()
 }
 
-enum Verdict {
+enum CharVerdict {
     Pass,
     /// The CR of a CR LF.
     Swallow,
@@ -71,7 +71,7 @@ enum Verdict {
     Tab,
 }
 
-struct Scan<'a> {
+struct CharScan<'a> {
     text: &'a str,
     breaks: Breaks,
     out: String,
@@ -85,33 +85,33 @@ struct Scan<'a> {
     column: usize,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> CharScan<'a> {
     fn new(text: &'a str, breaks: Breaks) -> Self {
         Self { text, breaks, out: String::new(), copied: 0, has_base: false, marks: 0, measured: 0, column: 0 }
     }
 
-    fn judge(&mut self, c: char, next: Option<char>) -> Verdict {
+    fn judge(&mut self, c: char, next: Option<char>) -> CharVerdict {
         match c {
-            ' '..='~' => Verdict::Pass,
-            '\n' if self.breaks == Breaks::Kept => Verdict::Pass,
-            '\n' => Verdict::Picture('⏎'),
-            '\r' if next == Some('\n') => Verdict::Swallow,
-            '\t' => Verdict::Tab,
-            '\0'..='\u{1F}' => Verdict::Picture(char::from_u32(0x2400 + u32::from(c)).unwrap_or('␀')),
-            '\u{7F}' => Verdict::Picture('␡'),
-            _ if is_plain(c) => Verdict::Pass,
-            _ if is_invisible(c) || is_part_of_emoji(c) => Verdict::Code,
+            ' '..='~' => CharVerdict::Pass,
+            '\n' if self.breaks == Breaks::Kept => CharVerdict::Pass,
+            '\n' => CharVerdict::Picture('⏎'),
+            '\r' if next == Some('\n') => CharVerdict::Swallow,
+            '\t' => CharVerdict::Tab,
+            '\0'..='\u{1F}' => CharVerdict::Picture(char::from_u32(0x2400 + u32::from(c)).unwrap_or('␀')),
+            '\u{7F}' => CharVerdict::Picture('␡'),
+            _ if is_plain(c) => CharVerdict::Pass,
+            _ if is_invisible(c) || is_part_of_emoji(c) => CharVerdict::Code,
             _ if extends(c) => self.judge_mark(),
-            _ => Verdict::Pass,
+            _ => CharVerdict::Pass,
         }
     }
 
-    fn judge_mark(&mut self) -> Verdict {
+    fn judge_mark(&mut self) -> CharVerdict {
         if !self.has_base {
-            return Verdict::Code;
+            return CharVerdict::Code;
         }
         self.marks = self.marks.saturating_add(1);
-        if self.marks <= MAX_MARKS { Verdict::Pass } else { Verdict::Code }
+        if self.marks <= MAX_MARKS { CharVerdict::Pass } else { CharVerdict::Code }
     }
 
     fn pass(&mut self, c: char) {

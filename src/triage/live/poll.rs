@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::load_share::Share;
+use crate::domain::load_share::LoadShare;
 use crate::domain::time::Timestamp;
 
 /// The longest interval of looks that are answered: one that comes more often must not cost more than its share.
@@ -22,7 +22,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug)]
 pub struct Poll {
     base: Duration,
-    share: Share,
+    share: LoadShare,
     interval: Duration,
     failures: u32,
     /// Looks in a row that took too long.
@@ -32,7 +32,7 @@ pub struct Poll {
 impl Poll {
     /// Looks every `base` (1 to 2 s by default) while that takes no more than half of `share`: the other half is for
     /// recounts.
-    pub fn new(base: Duration, share: Share) -> Self {
+    pub fn new(base: Duration, share: LoadShare) -> Self {
         Self { base, share, interval: base, failures: 0, slow: 0 }
     }
 
@@ -111,13 +111,13 @@ impl Poll {
 /// the debt of millions would keep recounts waiting for a quarter of an hour.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryBudget {
-    share: Share,
+    share: LoadShare,
     paid_at: Timestamp,
 }
 
 impl QueryBudget {
     /// A purse that takes in this share.
-    pub fn new(share: Share) -> Self {
+    pub fn new(share: LoadShare) -> Self {
         Self { share, paid_at: Timestamp(i64::MIN) }
     }
 
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn looks_take_no_more_than_half_of_the_share() {
-        let mut poll = Poll::new(MS(1_000), Share::DEFAULT);
+        let mut poll = Poll::new(MS(1_000), LoadShare::DEFAULT);
         assert_eq!((poll.answered(MS(1)), poll.slowed_by(MS(1))), (MS(1_000), None));
         assert_eq!((poll.answered(MS(100)), poll.slowed_by(MS(100))), (MS(10_000), Some(MS(10_000))));
         assert_eq!(poll.answered(MS(1_200)), MS(120_000), "seldom enough for what it costs");
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn what_was_spent_is_paid_for_before_more_is_begun() {
         let at = |ms: i64| Timestamp(ms * 1_000);
-        let mut purse = QueryBudget::new(Share::DEFAULT);
+        let mut purse = QueryBudget::new(LoadShare::DEFAULT);
         assert!(purse.is_paid(at(0)));
         purse.spend(MS(150), at(0));
         purse.spend(MS(10), at(1_000));
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn waits_after_failures_grow_to_their_limit_and_start_again_after_an_answer() {
-        let mut poll = Poll::new(MS(1_000), Share::DEFAULT);
+        let mut poll = Poll::new(MS(1_000), LoadShare::DEFAULT);
         let waits: Vec<u64> = (0..8).map(|_| poll.failed(1.0).as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30, 30]);
         poll.answered(MS(1));

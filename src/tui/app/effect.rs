@@ -8,7 +8,7 @@ use crate::domain::action::Action;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
-use crate::domain::load_share::Share;
+use crate::domain::load_share::LoadShare;
 use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
 use crate::domain::zone::Zone;
@@ -158,7 +158,7 @@ pub struct Settings {
     /// Base interval between polls.
     pub refresh: Duration,
     /// What the watch may take of the database's time.
-    pub budget: Share,
+    pub budget: LoadShare,
     /// Deadline of a statement.
     pub statement: Duration,
     /// Which keys ask for what.
@@ -178,7 +178,7 @@ impl Default for Settings {
             ascii: false,
             mouse: false,
             refresh: Duration::from_millis(1_500),
-            budget: Share::DEFAULT,
+            budget: LoadShare::DEFAULT,
             statement: Duration::from_secs(5),
             keys: Keymap::default(),
             thresholds: Thresholds::default(),

@@ -41,8 +41,8 @@ fn a_path_leads_back_to_its_value_even_past_repeated_keys() {
     }
     assert_eq!(d.path(3), "user.id");
     assert_eq!(d.path(8), "tags.1.y\n.0");
-    assert_eq!(d.find(&[Step::Key("nope".into(), 0)]), None);
-    assert_eq!(d.find(&[Step::Index(0)]), None);
+    assert_eq!(d.find(&[PathStep::Key("nope".into(), 0)]), None);
+    assert_eq!(d.find(&[PathStep::Index(0)]), None);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::super::TokenKind;
 use super::*;
 
 fn view(text: &str) -> View {
-    View::new(Document::parse(text).expect("valid"), Marks::default())
+    View::new(Document::parse(text).expect("valid"), JsonHighlights::default())
 }
 
 fn shown(view: &View) -> Vec<String> {
@@ -71,7 +71,7 @@ fn folds_survive_a_reload_of_a_changed_document() {
     let mut again = view(&SAMPLE.replace("\"user\"", "\"new\":[1,2],\"user\""));
     again.set_fold_paths(&v.fold_paths());
     assert!(shown(&again).contains(&"    \"tags\": [ … 3 items ]".to_owned()));
-    again.set_fold_paths(&[vec![Step::Key("gone".into(), 0)]]);
+    again.set_fold_paths(&[vec![PathStep::Key("gone".into(), 0)]]);
     assert_eq!(again.total_lines(), 17);
 }
 
@@ -89,7 +89,7 @@ fn folding_by_depth_leaves_the_levels_above_open() {
 #[test]
 fn hidden_members_take_their_line_and_their_comma_along() {
     let mut v = view(SAMPLE);
-    let mut marks = Marks::default();
+    let mut marks = JsonHighlights::default();
     for node in [2, 8, 9] {
         marks.cut(node, Cut::Hidden);
     }
@@ -104,7 +104,7 @@ fn hidden_members_take_their_line_and_their_comma_along() {
 fn copies_are_exact_and_never_hold_what_is_redacted() {
     let mut v = view("{\"a\": {\"pin\" : 1234, \"n\":1.10},\"b\":2.50}");
     assert_eq!(v.value_at(1).as_deref(), Some("{\"pin\" : 1234, \"n\":1.10}"));
-    let mut marks = Marks::default();
+    let mut marks = JsonHighlights::default();
     marks.cut(2, Cut::Redacted);
     v.set_marks(marks);
     assert_eq!(v.value_at(1).as_deref(), Some("{\"pin\" : \"[redacted]\", \"n\":1.10}"));
@@ -187,7 +187,7 @@ proptest! {
         cuts in prop::collection::vec((1u32..60, any::<bool>()), 0..5),
     ) {
         let mut v = view(&text);
-        let mut marks = Marks::default();
+        let mut marks = JsonHighlights::default();
         for (node, hide) in cuts.into_iter().filter(|&(node, _)| node < v.doc().len()) {
             marks.cut(node, if hide { Cut::Hidden } else { Cut::Redacted });
         }

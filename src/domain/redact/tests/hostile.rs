@@ -120,7 +120,7 @@ fn more_names_are_secret_and_counts_of_tokens_are_not() {
 
 fn marked_by(config: &RedactConfig, text: &str) -> Vec<String> {
     let doc = Document::parse(text).expect("valid");
-    let mut marks = Marks::default();
+    let mut marks = JsonHighlights::default();
     Redactor::new(config).mark(&doc, &mut marks);
     marks.cuts().map(|(node, _)| doc.path(node)).collect()
 }

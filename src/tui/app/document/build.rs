@@ -5,10 +5,10 @@ use super::json::JsonText;
 use super::lines::{LinesText, Tone};
 use super::tab_text::{TabText, Text};
 use super::text_roles::TextRole;
-use crate::domain::backtrace::{Backtrace, Entry, EntryKind, Origins};
+use crate::domain::backtrace::{Backtrace, BacktraceEntry, EntryKind, FrameOrigins};
 use crate::domain::display_rules::Notation;
 use crate::domain::job::JobDetail;
-use crate::domain::json::{Document, Marks, View, decode_double, quote};
+use crate::domain::json::{Document, JsonHighlights, View, decode_double, quote};
 use crate::domain::redact::{REDACTED, Redactor};
 use crate::domain::text::Untrusted;
 use crate::ledger::HistoryEntry;
@@ -18,7 +18,7 @@ use crate::ledger::HistoryEntry;
 pub(super) struct Reading<'a> {
     pub notation: &'a Notation,
     pub redactor: &'a Redactor,
-    pub origins: &'a Origins,
+    pub origins: &'a FrameOrigins,
 }
 
 impl Reading<'_> {
@@ -50,7 +50,8 @@ impl Reading<'_> {
             return absent("no backtrace was recorded");
         };
         let trace = Backtrace::parse(&self.redactor.text(stored), self.origins);
-        let own: Vec<&Entry> = trace.application_first().into_iter().filter(|entry| entry.is_application()).collect();
+        let own: Vec<&BacktraceEntry> =
+            trace.application_first().into_iter().filter(|entry| entry.is_application()).collect();
         let mut text = LinesText::default();
         if !own.is_empty() && own.len() < trace.original().len() {
             text.push(Tone::Flat(TextRole::Heading), &format!("The application's frames: {}", own.len()));
@@ -110,7 +111,7 @@ impl Reading<'_> {
 
     fn json(self, stored: &str, notation: &Notation) -> Result<JsonText, String> {
         let doc = Document::parse(decode_double(stored)).map_err(|e| e.to_string())?;
-        let mut marks = Marks::default();
+        let mut marks = JsonHighlights::default();
         // Secrets first: no notation may show what is masked.
         self.redactor.mark(&doc, &mut marks);
         notation.mark(&doc, &mut marks);

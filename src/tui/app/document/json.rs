@@ -208,10 +208,10 @@ fn coloured(line: &Styled) -> Styled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::json::{Document, Marks};
+    use crate::domain::json::{Document, JsonHighlights};
 
     fn json(text: &str) -> JsonText {
-        JsonText::new(View::new(Document::parse(text).expect("valid"), Marks::default()))
+        JsonText::new(View::new(Document::parse(text).expect("valid"), JsonHighlights::default()))
     }
 
     const SAMPLE: &str = r#"{"user":{"id":1.10,"tags":["a",{"deep":[]}]},"ok":true}"#;

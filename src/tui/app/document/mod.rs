@@ -28,7 +28,7 @@ use build::Reading;
 use highlight::Grammar;
 use tab_text::{TabText, Text};
 
-use crate::domain::backtrace::{Backtrace, Origins};
+use crate::domain::backtrace::{Backtrace, FrameOrigins};
 use crate::domain::display_rules::Notation;
 use crate::domain::job::JobDetail;
 use crate::domain::redact::{Masker, Redactor};
@@ -40,7 +40,7 @@ use crate::ledger::HistoryEntry;
 pub fn warm_up() {
     let masker = Masker::new(Arc::default());
     masker.text(Untrusted::from("RuntimeError: password=x <a>b</a> (c)=(d) at https://user:secret@host"));
-    Backtrace::parse("app/models/charge.rb:12:in 'capture'", &Origins::default());
+    Backtrace::parse("app/models/charge.rb:12:in 'capture'", &FrameOrigins::default());
     highlight::warm_up(&[Grammar::Json]);
 }
 
@@ -126,7 +126,7 @@ impl JobDocument {
         notation: &Notation,
         redactor: &Redactor,
     ) -> JobDocument {
-        let reading = Reading { notation, redactor, origins: &Origins::default() };
+        let reading = Reading { notation, redactor, origins: &FrameOrigins::default() };
         let bodies = Tab::ALL.map(|tab| match tab {
             Tab::Arguments => reading.arguments(&detail),
             Tab::Backtrace => reading.backtrace(&detail),

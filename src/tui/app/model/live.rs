@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::State;
-use crate::domain::load_share::Share;
+use crate::domain::load_share::LoadShare;
 use crate::domain::time::Timestamp;
 use crate::store::{StoreError, Watermark};
 use crate::triage::live::{Poll, QueryBudget};
@@ -111,7 +111,7 @@ pub struct Live {
 
 impl Live {
     /// A watch that polls every `refresh` while that is cheap, and takes no more than `share` of the database's time.
-    pub fn new(refresh: Duration, share: Share) -> Self {
+    pub fn new(refresh: Duration, share: LoadShare) -> Self {
         Self {
             poll: Poll::new(refresh, share),
             purse: QueryBudget::new(share),
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_cost_of_polls_is_told_again_only_when_it_has_changed_for_good() {
-        let mut live = Live::new(Duration::from_secs(1), Share::DEFAULT);
+        let mut live = Live::new(Duration::from_secs(1), LoadShare::DEFAULT);
         let mut told = |ms: u64| {
             live.heard_cost(Duration::from_millis(ms));
             live.cost.as_millis()
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn totals_that_were_counted_are_not_given_up_for_a_guess_that_may_mean_the_same() {
-        let mut live = Live::new(Duration::from_secs(1), Share::DEFAULT);
+        let mut live = Live::new(Duration::from_secs(1), LoadShare::DEFAULT);
         let guess = |n| Count { n, exactness: Exactness::Estimate };
         let mut ignored = |count: Count| {
             live.take_totals(vec![(State::Dead, Count::exact(9)), (State::Ignored, count)], Timestamp(1));
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_poll_that_waits_is_not_late_while_the_source_answers_something_else() {
-        let mut live = Live::new(Duration::from_secs(1), Share::DEFAULT);
+        let mut live = Live::new(Duration::from_secs(1), LoadShare::DEFAULT);
         let at = |seconds: i64| Some(Timestamp(seconds * 1_000_000));
         live.next_poll = at(10);
         assert_eq!(live.late_at(), at(14));
