@@ -96,7 +96,7 @@ pub struct Launch {
 pub async fn run(launch: Launch) -> Result<(), runtime::ConsoleError> {
     let filter = crate::domain::filter::Filter::parse(&launch.filter)
         .map_err(|error| runtime::ConsoleError::Fault(error.to_string()))?;
-    let source = app::model::Source {
+    let source = app::model::SourceState {
         label: launch.opener.label(),
         reach: launch.opener.reach(),
         banner: launch.banner.clone(),

@@ -22,7 +22,7 @@ use dlq_tui::triage::judged::Judged;
 use dlq_tui::triage::plan::ActionScope;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 use dlq_tui::tui::StoreChoice;
-use dlq_tui::tui::app::model::{FilterState, Model, Source};
+use dlq_tui::tui::app::model::{FilterState, Model, SourceState};
 use dlq_tui::tui::app::{Effect, FirstScreen, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
 
 use crate::fixtures::{Layout, sql};
@@ -210,7 +210,7 @@ struct Console {
 
 impl Console {
     async fn open(desk: &StoreContext, filter: &str, facet: Facet, share: LoadShare) -> Self {
-        let source = Source { label: "shop".into(), ..Source::default() };
+        let source = SourceState { label: "shop".into(), ..SourceState::default() };
         let filter = FilterState { written: Filter::parse(filter).expect("a filter"), ..FilterState::default() };
         let settings = Settings { budget: share, ..Settings::default() };
         let model = Model::new(source, filter, settings, (140, 45));

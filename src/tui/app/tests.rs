@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::model::{Focus, Link, Marks, Model, Overlay, Source, Stale};
+use super::model::{ConnectionState, Focus, Model, Overlay, SelectionMarks, SourceState, Stale};
 use super::{Effect, FirstScreen, JobDocument, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
 use crate::domain::action::Action;
 use crate::domain::display_rules::Notation;
@@ -50,7 +50,7 @@ struct Console {
 impl Console {
     /// A console that has not reached its source yet.
     fn connecting() -> Self {
-        let source = Source { label: "shop".into(), ..Source::default() };
+        let source = SourceState { label: "shop".into(), ..SourceState::default() };
         let mut model = Model::new(source, FilterState::default(), Settings::default(), (140, 45));
         // What most tests are about.
         model.screen.focus = Focus::List;
@@ -432,7 +432,7 @@ fn all_that_the_filter_selects_is_acted_on_only_when_it_was_marked_as_such() {
 fn a_range_marks_everything_between_its_ends() {
     let mut console = Console::with_jobs(9);
     console.keys("j v j j v");
-    let Marks::Some(ids) = &console.model.list.marks else { panic!("nothing is marked") };
+    let SelectionMarks::Some(ids) = &console.model.list.marks else { panic!("nothing is marked") };
     assert_eq!(ids.len(), 3);
     assert!(ids.contains(&JobId::new("job-3")));
 }
@@ -543,17 +543,17 @@ fn a_lost_link_keeps_the_data_and_is_tried_again_at_a_growing_distance() {
     let mut console = Console::with_jobs(5);
     console.keys("r");
     console.answer(Slot::Page, Reply::Page(Err(StoreError::Unreachable("connection refused".into()))));
-    assert!(matches!(console.model.live.link, Link::Down { attempts: 1, .. }));
+    assert!(matches!(console.model.live.link, ConnectionState::Down { attempts: 1, .. }));
     assert_eq!(console.model.list.entries().len(), 5);
     console.wait(Duration::from_millis(400));
     assert!(console.request(Slot::Open).is_none(), "not before it is due");
     console.wait(Duration::from_millis(600));
     console.answer(Slot::Open, Reply::Opened(Box::new(Err(StoreError::Unreachable("still".into())))));
-    let Link::Down { retry_at, attempts: 2, .. } = console.model.live.link else { panic!("not lost") };
+    let ConnectionState::Down { retry_at, attempts: 2, .. } = console.model.live.link else { panic!("not lost") };
     assert!(retry_at >= console.now.after(Duration::from_secs(1)), "twice as long as before");
     console.wait(Duration::from_secs(3));
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
-    assert_eq!(console.model.live.link, Link::Up);
+    assert_eq!(console.model.live.link, ConnectionState::Up);
     assert!(console.request(Slot::Page).is_some(), "everything is read anew");
 }
 
@@ -565,7 +565,7 @@ fn a_store_that_cannot_be_opened_is_not_called_connected_again() {
         assert!(console.model.screen.notice.is_none(), "{:?}", console.model.screen.notice);
         let denied = StoreError::Denied("the role reader may not use the schema".into());
         console.answer(Slot::Open, Reply::Opened(Box::new(Err(denied))));
-        assert!(matches!(console.model.live.link, Link::Down { .. }));
+        assert!(matches!(console.model.live.link, ConnectionState::Down { .. }));
         console.wait(Duration::from_secs(40));
     }
 }
@@ -716,7 +716,7 @@ fn a_sentence_that_was_read_gives_way_at_the_next_key_and_a_fault_does_not() {
 #[test]
 fn a_fault_of_the_link_goes_with_the_link() {
     let mut console = Console::with_jobs(2);
-    console.model.live.link = Link::Down {
+    console.model.live.link = ConnectionState::Down {
         loss: crate::tui::app::model::Loss::Connection,
         reason: "gone".into(),
         retry_at: console.now,
@@ -816,10 +816,10 @@ fn hiding_a_freeze_cancels_it_and_says_so() {
 fn what_is_marked_while_a_run_goes_on_stays_marked_for_the_next() {
     let mut console = Console::with_jobs(5);
     console.keys("Space Space R").plan(2, Confirm::Yes).wait(LONG_ENOUGH).keys("y");
-    assert_eq!(console.model.list.marks, Marks::None, "those are frozen");
+    assert_eq!(console.model.list.marks, SelectionMarks::None, "those are frozen");
     console.keys("Esc j Space");
     console.answer(Slot::Act, Reply::Executed(Box::new(Ok(run("r-1")))));
-    assert!(matches!(&console.model.list.marks, Marks::Some(ids) if ids.len() == 1));
+    assert!(matches!(&console.model.list.marks, SelectionMarks::Some(ids) if ids.len() == 1));
 }
 
 #[test]
@@ -935,9 +935,13 @@ fn once_the_keys_go_to_the_bars_no_count_moves_the_cursor_to_another() {
 
 #[test]
 fn a_run_is_resumed_by_a_line_that_reaches_its_source() {
-    let source = Source { label: "shop".into(), reach: vec!["--url".into(), "sqlite:a b".into()], ..Source::default() };
+    let source = SourceState {
+        label: "shop".into(),
+        reach: vec!["--url".into(), "sqlite:a b".into()],
+        ..SourceState::default()
+    };
     assert_eq!(source.resume(&run("r-1")), "dlq-tui resume r-1 --url 'sqlite:a b'");
-    let elsewhere = Source { label: "archive".into(), ..source };
+    let elsewhere = SourceState { label: "archive".into(), ..source };
     assert!(!elsewhere.resume(&run("r-1")).contains("--url"));
 }
 

@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{BINDINGS, Binding, Chord, Command, KeyContext};
+use super::{BINDINGS, Binding, Chord, KeyCommand, KeyContext};
 use crate::config::nearest;
 
 /// A line of the table with the keys that it has here.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bound {
+pub struct BoundKeys {
     /// Keys as text.
     pub keys: Vec<String>,
     chords: Vec<Chord>,
     line: usize,
 }
 
-impl Bound {
+impl BoundKeys {
     /// The line of the table.
     pub fn binding(&self) -> &'static Binding {
         &BINDINGS[self.line]
@@ -24,7 +24,7 @@ impl Bound {
 
 /// Which keys ask for what.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Keymap(Arc<Vec<Bound>>);
+pub struct Keymap(Arc<Vec<BoundKeys>>);
 
 /// What is wrong with keys of the config.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +39,7 @@ impl Default for Keymap {
     fn default() -> Self {
         let bound = |(line, binding): (usize, &Binding)| {
             let keys: Vec<String> = binding.keys.iter().map(|key| (*key).to_owned()).collect();
-            Bound { chords: keys.iter().filter_map(|key| Chord::parse(key)).collect(), keys, line }
+            BoundKeys { chords: keys.iter().filter_map(|key| Chord::parse(key)).collect(), keys, line }
         };
         Self(Arc::new(BINDINGS.iter().enumerate().map(bound).collect()))
     }
@@ -51,7 +51,7 @@ impl Keymap {
     /// # Errors
     /// When a name or a key is none, a key would mean two things in one place, or a bare lowercase letter would write.
     pub fn configured<'a>(wishes: impl IntoIterator<Item = (&'a str, &'a [String])>) -> Result<Self, Misbound> {
-        let mut rows: Vec<Bound> = Self::default().0.to_vec();
+        let mut rows: Vec<BoundKeys> = Self::default().0.to_vec();
         let mut names = HashMap::new();
         for (name, keys) in wishes {
             let wrong = |reason| Misbound { name: name.to_owned(), reason };
@@ -88,7 +88,7 @@ impl Keymap {
     }
 
     /// The command that a key asks for at `place`, if any.
-    pub fn dispatch(&self, place: KeyContext, chord: Chord) -> Option<Command> {
+    pub fn dispatch(&self, place: KeyContext, chord: Chord) -> Option<KeyCommand> {
         let bound = |at: KeyContext| {
             let row = self.0.iter().find(|row| row.binding().places.contains(&at) && row.chords.contains(&chord));
             row.map(|row| row.binding().command)
@@ -97,18 +97,18 @@ impl Keymap {
     }
 
     /// The lines that hold at `place` itself.
-    pub fn own(&self, place: KeyContext) -> impl Iterator<Item = &Bound> {
+    pub fn own(&self, place: KeyContext) -> impl Iterator<Item = &BoundKeys> {
         self.0.iter().filter(move |row| row.binding().places.contains(&place))
     }
 
     /// The lines that hold at `place`, its own first.
-    pub fn at(&self, place: KeyContext) -> Vec<&Bound> {
+    pub fn at(&self, place: KeyContext) -> Vec<&BoundKeys> {
         let shared = self.own(KeyContext::Anywhere).filter(move |_| place.inherits());
         self.own(place).chain(shared).collect()
     }
 
     /// The lines for the footer at `place`, those to be kept longest first.
-    pub fn footer(&self, place: KeyContext) -> Vec<&Bound> {
+    pub fn footer(&self, place: KeyContext) -> Vec<&BoundKeys> {
         let mut hints: Vec<_> = self.at(place).into_iter().filter(|row| !row.binding().hint.is_empty()).collect();
         hints.retain(|row| !row.keys.is_empty());
         hints.sort_by_key(|row| row.binding().rank);
@@ -116,18 +116,19 @@ impl Keymap {
     }
 
     /// The first key of a command, for a sentence that names it.
-    pub fn key(&self, command: Command) -> &str {
+    pub fn key(&self, command: KeyCommand) -> &str {
         let row = self.0.iter().find(|row| row.binding().command == command && !row.keys.is_empty());
         row.map_or("(no key)", |row| row.keys[0].as_str())
     }
 
     /// Two commands that one key would mean in one place. What already is so in the table is meant.
-    fn clash(&self, chosen: impl Fn(Command) -> bool) -> Option<(Command, Command, String)> {
+    fn clash(&self, chosen: impl Fn(KeyCommand) -> bool) -> Option<(KeyCommand, KeyCommand, String)> {
         for place in KeyContext::ALL {
             let rows = self.at(place);
             for (n, a) in rows.iter().enumerate() {
                 for (chord, key) in a.chords.iter().zip(&a.keys) {
-                    let (one, is_new) = (a.binding().command, |row: &Bound| !defaults(row.binding().command, *chord));
+                    let (one, is_new) =
+                        (a.binding().command, |row: &BoundKeys| !defaults(row.binding().command, *chord));
                     if chord.digit().is_some_and(|n| n > 0) && place.inherits() {
                         return Some((one, one, format!("`{key}` goes to a facet or tab")));
                     }
@@ -135,7 +136,7 @@ impl Keymap {
                         let other = b.binding().command;
                         let differ = one != other && b.chords.contains(chord) && (is_new(a) || is_new(b));
                         if differ && (chosen(one) || chosen(other)) {
-                            let said = |c: Command| c.name().unwrap_or_else(|| "a key of every dialog".to_owned());
+                            let said = |c: KeyCommand| c.name().unwrap_or_else(|| "a key of every dialog".to_owned());
                             let place = place.title().to_lowercase();
                             let reason = format!("`{key}` would be {} and {} ({place})", said(one), said(other));
                             return Some(if chosen(one) { (one, other, reason) } else { (other, one, reason) });
@@ -149,13 +150,14 @@ impl Keymap {
 }
 
 /// Whether the table gives a command this key.
-fn defaults(command: Command, chord: Chord) -> bool {
+fn defaults(command: KeyCommand, chord: Chord) -> bool {
     let of = |b: &&Binding| b.command == command && b.keys.iter().any(|key| Chord::parse(key) == Some(chord));
     BINDINGS.iter().any(|b| of(&b))
 }
 
-fn command(name: &str) -> Result<Command, String> {
-    let known: Vec<(String, Command)> = BINDINGS.iter().filter_map(|b| Some((b.command.name()?, b.command))).collect();
+fn command(name: &str) -> Result<KeyCommand, String> {
+    let known: Vec<(String, KeyCommand)> =
+        BINDINGS.iter().filter_map(|b| Some((b.command.name()?, b.command))).collect();
     if let Some((_, command)) = known.iter().find(|(known, _)| known == name) {
         return Ok(*command);
     }
@@ -164,7 +166,7 @@ fn command(name: &str) -> Result<Command, String> {
     Err(format!("there is no command `{name}` to bind{hint}"))
 }
 
-fn chord(key: &str, command: Command) -> Result<Chord, String> {
+fn chord(key: &str, command: KeyCommand) -> Result<Chord, String> {
     let Some(chord) = Chord::parse(key).filter(|_| !key.chars().any(char::is_control)) else {
         let near = nearest(key, Chord::names());
         let hint =
@@ -190,24 +192,24 @@ mod tests {
         Keymap::configured(wishes.iter().map(|(name, keys)| (*name, keys.as_slice())))
     }
 
-    fn at(map: &Keymap, place: KeyContext, key: &str) -> Option<Command> {
+    fn at(map: &Keymap, place: KeyContext, key: &str) -> Option<KeyCommand> {
         map.dispatch(place, Chord::parse(key).expect("a key"))
     }
 
     #[test]
     fn a_command_has_the_keys_of_the_config_and_those_alone() {
         let map = configured(&[("replay", &["X"]), ("page-down", &["PgDn", "Ctrl-n"])]).expect("keys");
-        assert_eq!(at(&map, KeyContext::List, "X"), Some(Command::Replay));
+        assert_eq!(at(&map, KeyContext::List, "X"), Some(KeyCommand::Replay));
         assert_eq!(at(&map, KeyContext::List, "R"), None);
-        assert_eq!(at(&map, KeyContext::Detail, "Ctrl-n"), Some(Command::PageDown));
+        assert_eq!(at(&map, KeyContext::Detail, "Ctrl-n"), Some(KeyCommand::PageDown));
         assert!(map.footer(KeyContext::List).iter().any(|row| row.keys == ["X"]));
-        assert_eq!((map.key(Command::Replay), map.key(Command::Ignore)), ("X", "I"));
+        assert_eq!((map.key(KeyCommand::Replay), map.key(KeyCommand::Ignore)), ("X", "I"));
     }
 
     #[test]
     fn keys_can_be_exchanged_and_the_whole_table_can_be_written_down() {
         let map = configured(&[("replay", &["I"]), ("ignore", &["R"])]).expect("keys");
-        assert_eq!(at(&map, KeyContext::List, "R"), Some(Command::Ignore));
+        assert_eq!(at(&map, KeyContext::List, "R"), Some(KeyCommand::Ignore));
         let all = Keymap::default().named();
         let again = Keymap::configured(all.iter().map(|(name, keys)| (name.as_str(), keys.as_slice()))).expect("keys");
         for place in KeyContext::ALL {

@@ -9,12 +9,12 @@ mod table;
 use std::fmt::Write as _;
 
 pub use chord::Chord;
-pub use map::{Bound, Keymap, Misbound};
+pub use map::{BoundKeys, Keymap, Misbound};
 pub use table::BINDINGS;
 
 /// What a key asks for. What becomes of it is the model's business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Command {
+pub enum KeyCommand {
     /// Up by one.
     Up,
     /// Down by one.
@@ -115,10 +115,13 @@ pub enum Command {
     Quit,
 }
 
-impl Command {
+impl KeyCommand {
     /// Commands that write jobs: no bare lowercase letter asks for one.
     pub fn writes(self) -> bool {
-        matches!(self, Command::Replay | Command::Ignore | Command::Undo | Command::Discard | Command::Resume)
+        matches!(
+            self,
+            KeyCommand::Replay | KeyCommand::Ignore | KeyCommand::Undo | KeyCommand::Discard | KeyCommand::Resume
+        )
     }
 
     /// Its name in the config: `half-down`. `None` where keys cannot be chosen: what Enter, Esc, `y`, `n` and Ctrl-C mean is
@@ -126,7 +129,12 @@ impl Command {
     pub fn name(self) -> Option<String> {
         if matches!(
             self,
-            Command::Open | Command::Back | Command::Yes | Command::No | Command::Interrupt | Command::Nth(_)
+            KeyCommand::Open
+                | KeyCommand::Back
+                | KeyCommand::Yes
+                | KeyCommand::No
+                | KeyCommand::Interrupt
+                | KeyCommand::Nth(_)
         ) {
             return None;
         }
@@ -215,7 +223,7 @@ pub struct Binding {
     /// Where it holds.
     pub places: &'static [KeyContext],
     /// What it asks for.
-    pub command: Command,
+    pub command: KeyCommand,
     /// One word or two for the footer; empty where the footer never shows it.
     pub hint: &'static str,
     /// Place in the footer: the smallest are kept longest.
@@ -281,12 +289,12 @@ mod tests {
 
     #[test]
     fn enter_never_confirms_a_plan() {
-        assert_ne!(Keymap::default().dispatch(KeyContext::Plan, Chord::parse("Enter").unwrap()), Some(Command::Yes));
+        assert_ne!(Keymap::default().dispatch(KeyContext::Plan, Chord::parse("Enter").unwrap()), Some(KeyCommand::Yes));
     }
 
     #[test]
     fn a_dialog_does_not_answer_to_the_keys_below_it() {
         assert_eq!(Keymap::default().dispatch(KeyContext::Plan, Chord::parse("R").unwrap()), None);
-        assert_eq!(Keymap::default().dispatch(KeyContext::List, Chord::parse("R").unwrap()), Some(Command::Replay));
+        assert_eq!(Keymap::default().dispatch(KeyContext::List, Chord::parse("R").unwrap()), Some(KeyCommand::Replay));
     }
 }

@@ -13,7 +13,7 @@ const SYNC_BEGIN: &[u8] = b"\x1b[?2026h";
 pub const SYNC_END: &[u8] = b"\x1b[?2026l";
 
 /// Where the terminal's size comes from.
-pub type Measure = Box<dyn Fn() -> io::Result<Size> + Send>;
+pub type SizeProbe = Box<dyn Fn() -> io::Result<Size> + Send>;
 
 /// The frame under construction: shared, because the inner backend keeps its writer to itself.
 #[derive(Clone, Debug, Default)]
@@ -39,30 +39,30 @@ impl Write for Frame {
 pub struct FrameBackend {
     inner: CrosstermBackend<Frame>,
     frame: Frame,
-    measure: Measure,
+    measure: SizeProbe,
     /// Where the cursor is and whether it is seen, as of the last frame that was taken.
-    shown: Cursor,
+    shown: TerminalCursor,
     /// The same as of now.
-    cursor: Cursor,
+    cursor: TerminalCursor,
     changed: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Cursor {
+struct TerminalCursor {
     visible: bool,
     at: Position,
 }
 
 impl FrameBackend {
     /// A backend for a terminal whose cursor is hidden.
-    pub fn new(measure: Measure) -> Self {
+    pub fn new(measure: SizeProbe) -> Self {
         let frame = Frame::default();
         Self {
             inner: CrosstermBackend::new(frame.clone()),
             frame,
             measure,
-            shown: Cursor::default(),
-            cursor: Cursor::default(),
+            shown: TerminalCursor::default(),
+            cursor: TerminalCursor::default(),
             changed: false,
         }
     }
@@ -82,7 +82,7 @@ impl FrameBackend {
     /// Forgets what the terminal shows of the cursor, as after another program had it.
     pub fn forget(&mut self) {
         self.changed = true;
-        self.shown = Cursor::default();
+        self.shown = TerminalCursor::default();
         self.frame.take();
     }
 }

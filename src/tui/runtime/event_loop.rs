@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use super::Program;
 use super::input::{self, Input};
 use super::signals::Signal;
-use super::world::{Errand, Fact, World};
+use super::world::{ExternalProgram, Fact, World};
 use crate::domain::log;
 use crate::domain::time::Timestamp;
 use crate::tui::app::{Effect, Msg};
@@ -41,7 +41,7 @@ const ECHO: Duration = Duration::from_millis(250);
 const GULP: usize = 1_000;
 
 /// A screen that takes one frame at a time.
-pub trait Screen {
+pub trait FrameSink {
     /// Whether a frame can be drawn now.
     fn is_ready(&self) -> bool;
 
@@ -110,7 +110,7 @@ pub struct EventLoop<P, S, I, W> {
     /// What else comes in.
     pub wires: Wires,
     clock: Clock,
-    state: State,
+    state: LoopState,
 }
 
 /// The wall clock, but that it never goes back: what was due in a minute is, even when the clock is set back by an hour.
@@ -137,7 +137,7 @@ impl Clock {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LoopState {
     /// Something happened since the last frame.
     dirty: bool,
     /// A frame is on its way to the terminal.
@@ -154,14 +154,14 @@ struct State {
     deaf_until: Option<Instant>,
     /// When we leave whatever the model says.
     deadline: Option<Instant>,
-    errand: Option<Errand>,
+    errand: Option<ExternalProgram>,
     ended: Option<Ended>,
 }
 
-impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
+impl<P: Program, S: FrameSink, I: Input, W: World> EventLoop<P, S, I, W> {
     /// Joins the parts; `wall` is the wall clock.
     pub fn new(program: P, screen: S, input: I, world: W, wires: Wires, wall: fn() -> Timestamp) -> Self {
-        Self { program, screen, input, world, wires, clock: Clock::new(wall), state: State::default() }
+        Self { program, screen, input, world, wires, clock: Clock::new(wall), state: LoopState::default() }
     }
 
     /// Runs until the model wants to leave or the terminal is gone.
@@ -180,7 +180,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
                 self.run_errand(errand).await;
                 continue;
             }
-            let State { wake, deadline, .. } = self.state;
+            let LoopState { wake, deadline, .. } = self.state;
             let due = self.due();
             tokio::select! {
                 biased;
@@ -295,8 +295,8 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
                 }
                 Effect::Mouse(taken) => self.screen.mouse(taken),
                 Effect::Repaint => self.screen.repaint(),
-                Effect::Suspend => self.state.errand = Some(Errand::Suspend),
-                Effect::Edit { name, text } => self.state.errand = Some(Errand::Edit { name, text }),
+                Effect::Suspend => self.state.errand = Some(ExternalProgram::Suspend),
+                Effect::Edit { name, text } => self.state.errand = Some(ExternalProgram::Edit { name, text }),
                 other => self.world.carry_out(other),
             }
         }
@@ -350,7 +350,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
         used.max(patient_until)
     }
 
-    async fn run_errand(&mut self, errand: Errand) {
+    async fn run_errand(&mut self, errand: ExternalProgram) {
         self.input.release();
         self.screen.leave();
         let msg = self.world.run_errand(errand).await;
@@ -374,7 +374,7 @@ async fn alarm(at: Option<Instant>) {
     }
 }
 
-async fn frame_due<S: Screen>(screen: &S, due: Option<Instant>) -> io::Result<()> {
+async fn frame_due<S: FrameSink>(screen: &S, due: Option<Instant>) -> io::Result<()> {
     if let Some(due) = due {
         sleep_until(due).await;
     }

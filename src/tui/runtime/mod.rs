@@ -31,10 +31,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use event_loop::{Ended, EventLoop, Wires};
 use input::Keyboard;
-use outside::{Farewell, Outside};
+use outside::{EffectExecutor, Farewell};
 use panic_hook::{Collector, Report};
 use session::Session;
-use signals::Listener;
+use signals::SignalListener;
 use terminal_screen::TerminalScreen;
 use world::Fact;
 
@@ -98,9 +98,9 @@ pub async fn run<P: Program>(launch: &Launch, program: P) -> Result<(), ConsoleE
     let (notices, reports) = unbounded_channel();
     let collector = Collector::install(notices);
     tokio::spawn(tell_reports(reports, facts_in.clone()));
-    let (_listener, signals) = Listener::start()?;
+    let (_listener, signals) = SignalListener::start()?;
     let console = TerminalScreen::enter(launch.settings.mouse)?;
-    let outside = Outside::new(Arc::new(Session::new(launch)), facts_in);
+    let outside = EffectExecutor::new(Arc::new(Session::new(launch)), facts_in);
     let wires = Wires { signals, facts };
     let mut looping = EventLoop::new(program, console, Keyboard::default(), outside, wires, Timestamp::now);
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::request_slots::{RequestSlots, Start};
 use super::session::{Going, Session, failure};
-use super::world::{Errand, Fact, World};
+use super::world::{ExternalProgram, Fact, World};
 use super::{clipboard, external_program};
 use crate::ledger::{RunId, RunState};
 use crate::store::{Budget, StoreError};
@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const FAREWELL: Duration = Duration::from_secs(15);
 
 /// Carries out effects on a session.
-pub struct Outside {
+pub struct EffectExecutor {
     session: Arc<Session>,
     slots: RequestSlots,
     facts: UnboundedSender<Fact>,
@@ -47,7 +47,7 @@ pub enum Farewell {
     Cut,
 }
 
-impl Outside {
+impl EffectExecutor {
     /// A world that tells `facts` what happens.
     pub fn new(session: Arc<Session>, facts: UnboundedSender<Fact>) -> Self {
         Self { session, slots: RequestSlots::default(), facts, control: RunControl::new(), act: None }
@@ -117,7 +117,7 @@ fn unfinished(reply: &Reply) -> Option<RunId> {
     }
 }
 
-impl World for Outside {
+impl World for EffectExecutor {
     fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Ask { id, slot, request } => {
@@ -154,10 +154,10 @@ impl World for Outside {
         }
     }
 
-    async fn run_errand(&mut self, errand: Errand) -> Msg {
+    async fn run_errand(&mut self, errand: ExternalProgram) -> Msg {
         match errand {
-            Errand::Suspend => external_program::suspend().await,
-            Errand::Edit { name, text } => external_program::edit(&name, &text).await,
+            ExternalProgram::Suspend => external_program::suspend().await,
+            ExternalProgram::Edit { name, text } => external_program::edit(&name, &text).await,
         }
     }
 
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    async fn outside() -> (Outside, UnboundedReceiver<Fact>, tempfile::TempDir) {
+    async fn outside() -> (EffectExecutor, UnboundedReceiver<Fact>, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder");
         let launch = Launch {
             opener: Arc::new(Stuck),
@@ -212,7 +212,7 @@ mod tests {
         };
         tokio::time::pause();
         let (facts_in, facts) = unbounded_channel();
-        (Outside::new(Arc::new(Session::new(&launch)), facts_in), facts, folder)
+        (EffectExecutor::new(Arc::new(Session::new(&launch)), facts_in), facts, folder)
     }
 
     fn ask(id: u64, request: Request) -> Effect {

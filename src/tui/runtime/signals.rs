@@ -27,9 +27,9 @@ pub enum Signal {
 
 /// Listens for signals as long as it lives. Their default effects do not come back with its end.
 #[derive(Debug)]
-pub struct Listener(Vec<JoinHandle<()>>);
+pub struct SignalListener(Vec<JoinHandle<()>>);
 
-impl Listener {
+impl SignalListener {
     /// Begins to listen.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ fn watch_terminal(heard: UnboundedSender<Signal>) -> io::Result<()> {
     thread::Builder::new().name("hang-up".into()).spawn(wait).map(drop)
 }
 
-impl Drop for Listener {
+impl Drop for SignalListener {
     fn drop(&mut self) {
         self.0.iter().for_each(JoinHandle::abort);
     }

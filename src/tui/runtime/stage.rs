@@ -5,22 +5,22 @@ use std::io;
 use ratatui::layout::{Rect, Size};
 use ratatui::{Frame, Terminal};
 
-use super::backend::{FrameBackend, Measure};
-use super::writer::Writer;
+use super::backend::{FrameBackend, SizeProbe};
+use super::writer::TerminalWriter;
 
 /// A terminal to draw on, and the thread that writes to it.
-pub struct Stage {
+pub struct TerminalStage {
     terminal: Terminal<FrameBackend>,
-    writer: Writer,
+    writer: TerminalWriter,
     repaint: bool,
 }
 
-impl Stage {
+impl TerminalStage {
     /// A stage on a terminal that was entered.
     ///
     /// # Errors
     /// When the terminal's size cannot be had.
-    pub fn new(writer: Writer, measure: Measure) -> io::Result<Self> {
+    pub fn new(writer: TerminalWriter, measure: SizeProbe) -> io::Result<Self> {
         Ok(Self { terminal: Terminal::new(FrameBackend::new(measure))?, writer, repaint: true })
     }
 
@@ -73,7 +73,7 @@ impl Stage {
     }
 
     /// The way to the terminal for what is no frame.
-    pub fn writer(&mut self) -> &mut Writer {
+    pub fn writer(&mut self) -> &mut TerminalWriter {
         &mut self.writer
     }
 }
@@ -85,10 +85,10 @@ mod tests {
 
     use ratatui::widgets::Paragraph;
 
-    fn stage() -> (Stage, io::PipeReader) {
+    fn stage() -> (TerminalStage, io::PipeReader) {
         let (reader, pipe) = io::pipe().expect("pipe");
-        let writer = Writer::start(pipe).expect("thread");
-        let stage = Stage::new(writer, Box::new(|| Ok(Size::new(20, 3)))).expect("stage");
+        let writer = TerminalWriter::start(pipe).expect("thread");
+        let stage = TerminalStage::new(writer, Box::new(|| Ok(Size::new(20, 3)))).expect("stage");
         (stage, reader)
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::backend::SYNC_END;
 use super::stderr::Diverted;
-use super::writer::Writer;
+use super::writer::TerminalWriter;
 
 const ALTERNATE_SCREEN: (&str, &str) = ("\x1b[?1049h", "\x1b[?1049l");
 const BRACKETED_PASTE: (&str, &str) = ("\x1b[?2004h", "\x1b[?2004l");
@@ -43,21 +43,21 @@ pub fn fitness_here() -> Result<(), String> {
     fitness(io::stdout().is_terminal(), std::env::var("TERM").ok().as_deref())
 }
 
-/// Proof that the terminal is ours. [`Guard::leave`] gives it back.
+/// Proof that the terminal is ours. [`TerminalGuard::leave`] gives it back.
 #[derive(Debug)]
 #[must_use = "a terminal that is not given back leaves the operator without a shell"]
-pub struct Guard {
+pub struct TerminalGuard {
     mouse: bool,
     _stderr: Option<Diverted>,
 }
 
-impl Guard {
+impl TerminalGuard {
     /// Takes the terminal: raw keys, the alternate screen, pastes in one piece, no cursor, and the mouse if wanted.
     /// What is written to standard error goes to the log from now on.
     ///
     /// # Errors
     /// When the terminal cannot be put into raw mode; it is as before then.
-    pub fn enter(writer: &mut Writer, mouse: bool) -> io::Result<Self> {
+    pub fn enter(writer: &mut TerminalWriter, mouse: bool) -> io::Result<Self> {
         crossterm::terminal::enable_raw_mode()?;
         writer.send(enter_bytes(mouse));
         // Without a log, stray words would scroll the screen once; that is no reason not to start.
@@ -65,7 +65,7 @@ impl Guard {
     }
 
     /// Takes or releases the mouse.
-    pub fn mouse(&mut self, writer: &mut Writer, taken: bool) {
+    pub fn mouse(&mut self, writer: &mut TerminalWriter, taken: bool) {
         if self.mouse != taken {
             self.mouse = taken;
             writer.send(if taken { MOUSE.0 } else { MOUSE.1 }.into());
@@ -73,7 +73,7 @@ impl Guard {
     }
 
     /// Gives the terminal back. One that takes nothing any more is not waited for long.
-    pub fn leave(self, writer: &mut Writer) {
+    pub fn leave(self, writer: &mut TerminalWriter) {
         writer.send_and_wait(leave_bytes(self.mouse), PATIENCE);
         // Fails when the terminal is gone, and then nobody misses it.
         let _ = crossterm::terminal::disable_raw_mode();

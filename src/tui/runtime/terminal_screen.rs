@@ -3,17 +3,17 @@
 use std::io;
 
 use super::Program;
-use super::event_loop::Screen;
-use super::stage::Stage;
-use super::terminal_guard::Guard;
-use super::writer::Writer;
+use super::event_loop::FrameSink;
+use super::stage::TerminalStage;
+use super::terminal_guard::TerminalGuard;
+use super::writer::TerminalWriter;
 use crate::domain::time::Timestamp;
 
 /// The terminal. Given back when this is dropped, by a panic too.
 pub struct TerminalScreen {
-    stage: Stage,
+    stage: TerminalStage,
     /// Proof that the terminal is ours; `None` while another program has it.
-    guard: Option<Guard>,
+    guard: Option<TerminalGuard>,
     mouse: bool,
 }
 
@@ -24,13 +24,13 @@ impl TerminalScreen {
     /// When it cannot be had; it is as before then.
     pub fn enter(mouse: bool) -> io::Result<Self> {
         let size = || crossterm::terminal::size().map(Into::into);
-        let mut stage = Stage::new(Writer::start(io::stdout())?, Box::new(size))?;
-        let guard = Guard::enter(stage.writer(), mouse)?;
+        let mut stage = TerminalStage::new(TerminalWriter::start(io::stdout())?, Box::new(size))?;
+        let guard = TerminalGuard::enter(stage.writer(), mouse)?;
         Ok(Self { stage, guard: Some(guard), mouse })
     }
 }
 
-impl Screen for TerminalScreen {
+impl FrameSink for TerminalScreen {
     fn is_ready(&self) -> bool {
         self.stage.is_ready()
     }
@@ -73,7 +73,7 @@ impl Screen for TerminalScreen {
         if self.guard.take().is_some() {
             crossterm::terminal::disable_raw_mode()?;
         }
-        self.guard = Some(Guard::enter(self.stage.writer(), self.mouse)?);
+        self.guard = Some(TerminalGuard::enter(self.stage.writer(), self.mouse)?);
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ pub enum Fact {
 
 /// Something that another program needs our terminal for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum ExternalProgram {
     /// The shell.
     Suspend,
     /// The operator's editor.
@@ -45,7 +45,7 @@ pub trait World {
     fn settle(&mut self, fact: Fact) -> Option<Msg>;
 
     /// Runs an errand while the terminal is not ours, and says what the model is to be told.
-    fn run_errand(&mut self, errand: Errand) -> impl Future<Output = Msg>;
+    fn run_errand(&mut self, errand: ExternalProgram) -> impl Future<Output = Msg>;
 
     /// Lets nothing new begin and cancels what nobody waits for any more.
     fn close(&mut self);

@@ -11,47 +11,47 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Bytes on their way, and who wants to know that they arrived.
-struct Parcel {
+struct OutputChunk {
     bytes: Vec<u8>,
     arrived: Option<mpsc::Sender<()>>,
 }
 
 /// What the thread has written so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Written {
+struct WriterProgress {
     parcels: u64,
     bytes: u64,
 }
 
 /// The way to the terminal. Dropping it ends the thread once the write it is in returns.
 #[derive(Debug)]
-pub struct Writer {
-    parcels: mpsc::Sender<Parcel>,
+pub struct TerminalWriter {
+    parcels: mpsc::Sender<OutputChunk>,
     sent: u64,
-    written: watch::Receiver<Written>,
+    written: watch::Receiver<WriterProgress>,
 }
 
-impl Writer {
+impl TerminalWriter {
     /// Starts the thread.
     ///
     /// # Errors
     /// When the system refuses a thread.
     pub fn start(out: impl Write + Send + 'static) -> io::Result<Self> {
         let (parcels, inbox) = mpsc::channel();
-        let (report, written) = watch::channel(Written::default());
+        let (report, written) = watch::channel(WriterProgress::default());
         thread::Builder::new().name("terminal".into()).spawn(move || write_all(out, &inbox, &report))?;
         Ok(Self { parcels, sent: 0, written })
     }
 
     /// Hands over bytes that are written in one piece. Never waits.
     pub fn send(&mut self, bytes: Vec<u8>) {
-        self.hand_over(Parcel { bytes, arrived: None });
+        self.hand_over(OutputChunk { bytes, arrived: None });
     }
 
     /// Hands over bytes and waits until they are written, at most for `patience`; tells whether they were.
     pub fn send_and_wait(&mut self, bytes: Vec<u8>, patience: Duration) -> bool {
         let (arrived, notice) = mpsc::channel();
-        self.hand_over(Parcel { bytes, arrived: Some(arrived) });
+        self.hand_over(OutputChunk { bytes, arrived: Some(arrived) });
         notice.recv_timeout(patience).is_ok()
     }
 
@@ -78,7 +78,7 @@ impl Writer {
         self.written.borrow().bytes
     }
 
-    fn hand_over(&mut self, parcel: Parcel) {
+    fn hand_over(&mut self, parcel: OutputChunk) {
         // A thread that ended is noticed by whoever waits for idleness.
         if self.parcels.send(parcel).is_ok() {
             self.sent += 1;
@@ -86,8 +86,8 @@ impl Writer {
     }
 }
 
-fn write_all(mut out: impl Write, inbox: &mpsc::Receiver<Parcel>, report: &watch::Sender<Written>) {
-    while let Ok(Parcel { bytes, arrived }) = inbox.recv() {
+fn write_all(mut out: impl Write, inbox: &mpsc::Receiver<OutputChunk>, report: &watch::Sender<WriterProgress>) {
+    while let Ok(OutputChunk { bytes, arrived }) = inbox.recv() {
         if out.write_all(&bytes).and_then(|()| out.flush()).is_err() {
             return;
         }
@@ -110,7 +110,7 @@ mod tests {
     #[tokio::test]
     async fn a_terminal_that_takes_nothing_is_noticed_and_never_waited_for() {
         let (mut reader, pipe) = io::pipe().expect("pipe");
-        let mut writer = Writer::start(pipe).expect("thread");
+        let mut writer = TerminalWriter::start(pipe).expect("thread");
         // Far more than a pipe holds.
         writer.send(vec![b'x'; 1 << 20]);
         assert!(!writer.is_idle());
@@ -129,7 +129,7 @@ mod tests {
     async fn a_terminal_that_is_gone_is_an_error_to_whoever_waits() {
         let (reader, pipe) = io::pipe().expect("pipe");
         drop(reader);
-        let mut writer = Writer::start(pipe).expect("thread");
+        let mut writer = TerminalWriter::start(pipe).expect("thread");
         writer.send(b"x".to_vec());
         assert_eq!(writer.idle().await.expect_err("gone").kind(), io::ErrorKind::BrokenPipe);
     }

@@ -10,7 +10,7 @@ pub use palette::{Depth, Shade, Theme, locale, speaks_utf8};
 
 /// What a piece of the screen is. Views name roles, never colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum StyleRole {
     /// Running text.
     Text,
     /// Text of lesser weight: headings, units, what is stale.

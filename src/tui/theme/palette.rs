@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use super::Role;
+use super::StyleRole;
 use super::glyphs::{ASCII, Glyphs, UNICODE};
 use crate::domain::zone::Zone;
 
@@ -61,7 +61,7 @@ impl Theme {
     }
 
     /// The style of a role.
-    pub fn style(&self, role: Role) -> Style {
+    pub fn style(&self, role: StyleRole) -> Style {
         let style = weight(role);
         match self.depth {
             Depth::None => colourless(role, style),
@@ -70,14 +70,14 @@ impl Theme {
         }
     }
 
-    fn rich(&self, role: Role, style: Style) -> Style {
+    fn rich(&self, role: StyleRole, style: Style) -> Style {
         let Some((dark, light)) = hues(role) else { return style };
         let colour =
             |hue: Hue| if self.depth == Depth::True { Color::Rgb(hue.0, hue.1, hue.2) } else { Color::Indexed(hue.3) };
         let hue = if self.shade == Shade::Dark { dark } else { light };
         match role {
-            Role::Cursor | Role::CursorDim | Role::Hit => style.bg(colour(hue)),
-            Role::Badge => style.bg(colour(hue)).fg(colour(Hue(255, 255, 255, 231))),
+            StyleRole::Cursor | StyleRole::CursorDim | StyleRole::Hit => style.bg(colour(hue)),
+            StyleRole::Badge => style.bg(colour(hue)).fg(colour(Hue(255, 255, 255, 231))),
             _ => style.fg(colour(hue)),
         }
     }
@@ -88,7 +88,7 @@ impl Theme {
 struct Hue(u8, u8, u8, u8);
 
 /// The hues of a role on dark and on light ground; none for text that takes the terminal's own colour.
-fn hues(role: Role) -> Option<(Hue, Hue)> {
+fn hues(role: StyleRole) -> Option<(Hue, Hue)> {
     let grey = (Hue(138, 143, 152, 245), Hue(110, 115, 125, 242));
     let red = (Hue(255, 123, 114, 210), Hue(179, 29, 40, 124));
     let amber = (Hue(227, 179, 65, 179), Hue(154, 103, 0, 94));
@@ -97,68 +97,75 @@ fn hues(role: Role) -> Option<(Hue, Hue)> {
     let violet = (Hue(198, 160, 246, 183), Hue(102, 57, 186, 55));
     let teal = (Hue(95, 205, 196, 79), Hue(11, 110, 110, 23));
     Some(match role {
-        Role::Text | Role::Strong | Role::AppFrame => return None,
-        Role::Dim | Role::Title | Role::Disabled | Role::Punctuation | Role::LibraryFrame => grey,
-        Role::Rule => (Hue(75, 80, 90, 239), Hue(190, 195, 203, 250)),
-        Role::Cursor => (Hue(48, 62, 92, 237), Hue(206, 222, 250, 153)),
-        Role::CursorDim => (Hue(38, 42, 51, 235), Hue(232, 236, 243, 254)),
-        Role::Hit => (Hue(110, 84, 0, 58), Hue(255, 223, 128, 222)),
-        Role::Error | Role::Danger => red,
-        Role::Badge => (Hue(184, 40, 48, 124), Hue(179, 29, 40, 124)),
-        Role::Bar | Role::Warning | Role::Mark | Role::Literal => amber,
-        Role::Good | Role::Quoted => green,
-        Role::TitleFocused | Role::Key | Role::Class | Role::Member | Role::Path => blue,
-        Role::Queue | Role::Function | Role::Marker => violet,
-        Role::Time | Role::Number | Role::Trend | Role::New => teal,
+        StyleRole::Text | StyleRole::Strong | StyleRole::AppFrame => return None,
+        StyleRole::Dim | StyleRole::Title | StyleRole::Disabled | StyleRole::Punctuation | StyleRole::LibraryFrame => {
+            grey
+        }
+        StyleRole::Rule => (Hue(75, 80, 90, 239), Hue(190, 195, 203, 250)),
+        StyleRole::Cursor => (Hue(48, 62, 92, 237), Hue(206, 222, 250, 153)),
+        StyleRole::CursorDim => (Hue(38, 42, 51, 235), Hue(232, 236, 243, 254)),
+        StyleRole::Hit => (Hue(110, 84, 0, 58), Hue(255, 223, 128, 222)),
+        StyleRole::Error | StyleRole::Danger => red,
+        StyleRole::Badge => (Hue(184, 40, 48, 124), Hue(179, 29, 40, 124)),
+        StyleRole::Bar | StyleRole::Warning | StyleRole::Mark | StyleRole::Literal => amber,
+        StyleRole::Good | StyleRole::Quoted => green,
+        StyleRole::TitleFocused | StyleRole::Key | StyleRole::Class | StyleRole::Member | StyleRole::Path => blue,
+        StyleRole::Queue | StyleRole::Function | StyleRole::Marker => violet,
+        StyleRole::Time | StyleRole::Number | StyleRole::Trend | StyleRole::New => teal,
     })
 }
 
-fn weight(role: Role) -> Style {
+fn weight(role: StyleRole) -> Style {
     match role {
-        Role::Strong
-        | Role::TitleFocused
-        | Role::Mark
-        | Role::New
-        | Role::Danger
-        | Role::Badge
-        | Role::Key
-        | Role::AppFrame => Style::new().add_modifier(Modifier::BOLD),
+        StyleRole::Strong
+        | StyleRole::TitleFocused
+        | StyleRole::Mark
+        | StyleRole::New
+        | StyleRole::Danger
+        | StyleRole::Badge
+        | StyleRole::Key
+        | StyleRole::AppFrame => Style::new().add_modifier(Modifier::BOLD),
         _ => Style::new(),
     }
 }
 
-fn colourless(role: Role, style: Style) -> Style {
+fn colourless(role: StyleRole, style: Style) -> Style {
     match role {
-        Role::Cursor | Role::Badge | Role::Hit => style.add_modifier(Modifier::REVERSED),
-        Role::CursorDim => style.add_modifier(Modifier::UNDERLINED),
-        Role::Dim | Role::Rule | Role::Disabled | Role::Punctuation | Role::LibraryFrame => {
+        StyleRole::Cursor | StyleRole::Badge | StyleRole::Hit => style.add_modifier(Modifier::REVERSED),
+        StyleRole::CursorDim => style.add_modifier(Modifier::UNDERLINED),
+        StyleRole::Dim | StyleRole::Rule | StyleRole::Disabled | StyleRole::Punctuation | StyleRole::LibraryFrame => {
             style.add_modifier(Modifier::DIM)
         }
         _ => style,
     }
 }
 
-fn sixteen(role: Role, style: Style) -> Style {
+fn sixteen(role: StyleRole, style: Style) -> Style {
     match role {
         // Reversed, the colours of the row would become a motley of grounds.
-        Role::Cursor => {
+        StyleRole::Cursor => {
             style.fg(Color::Reset).add_modifier(Modifier::REVERSED).remove_modifier(Modifier::DIM | Modifier::BOLD)
         }
-        Role::CursorDim => style.add_modifier(Modifier::UNDERLINED),
-        Role::Hit => style.bg(Color::Yellow).fg(Color::Black),
-        Role::Badge => style.bg(Color::Red).fg(Color::White),
-        Role::Dim | Role::Title | Role::Rule | Role::Disabled | Role::Punctuation | Role::LibraryFrame => {
-            style.add_modifier(Modifier::DIM)
-        }
-        Role::Error | Role::Danger => style.fg(Color::Red),
-        Role::Bar | Role::Warning | Role::Mark | Role::Literal => style.fg(Color::Yellow),
-        Role::Good | Role::Quoted => style.fg(Color::Green),
+        StyleRole::CursorDim => style.add_modifier(Modifier::UNDERLINED),
+        StyleRole::Hit => style.bg(Color::Yellow).fg(Color::Black),
+        StyleRole::Badge => style.bg(Color::Red).fg(Color::White),
+        StyleRole::Dim
+        | StyleRole::Title
+        | StyleRole::Rule
+        | StyleRole::Disabled
+        | StyleRole::Punctuation
+        | StyleRole::LibraryFrame => style.add_modifier(Modifier::DIM),
+        StyleRole::Error | StyleRole::Danger => style.fg(Color::Red),
+        StyleRole::Bar | StyleRole::Warning | StyleRole::Mark | StyleRole::Literal => style.fg(Color::Yellow),
+        StyleRole::Good | StyleRole::Quoted => style.fg(Color::Green),
         // The plain blue of many terminals cannot be read on black, nor the bright one on white by all: cyan can on both.
-        Role::TitleFocused | Role::Key | Role::Class | Role::Member | Role::Path => style.fg(Color::Cyan),
-        Role::Queue | Role::Function | Role::Marker => style.fg(Color::Magenta),
-        Role::Time | Role::Number | Role::Trend => style,
-        Role::New => style.fg(Color::Green),
-        Role::Text | Role::Strong | Role::AppFrame => style,
+        StyleRole::TitleFocused | StyleRole::Key | StyleRole::Class | StyleRole::Member | StyleRole::Path => {
+            style.fg(Color::Cyan)
+        }
+        StyleRole::Queue | StyleRole::Function | StyleRole::Marker => style.fg(Color::Magenta),
+        StyleRole::Time | StyleRole::Number | StyleRole::Trend => style,
+        StyleRole::New => style.fg(Color::Green),
+        StyleRole::Text | StyleRole::Strong | StyleRole::AppFrame => style,
     }
 }
 
@@ -221,11 +228,11 @@ mod tests {
     #[test]
     fn without_colour_nothing_is_coloured_and_the_cursor_still_shows() {
         let theme = theme("none", &[("TERM", "xterm")]);
-        for role in [Role::Error, Role::Badge, Role::Cursor, Role::Dim, Role::Hit] {
+        for role in [StyleRole::Error, StyleRole::Badge, StyleRole::Cursor, StyleRole::Dim, StyleRole::Hit] {
             let style = theme.style(role);
             assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
         }
-        assert!(theme.style(Role::Cursor).add_modifier.contains(Modifier::REVERSED));
+        assert!(theme.style(StyleRole::Cursor).add_modifier.contains(Modifier::REVERSED));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::styled_text::Phrase;
 use crate::domain::text::Clean;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::{StyleRole, Theme};
 
 /// The cells of a frame and the theme they are drawn in.
 pub struct Canvas<'a> {
@@ -42,7 +42,7 @@ impl<'a> Canvas<'a> {
     }
 
     /// Lays a role over cells that are already drawn, such as the row of the cursor.
-    pub fn tint(&mut self, area: Rect, role: Role) {
+    pub fn tint(&mut self, area: Rect, role: StyleRole) {
         self.buffer.set_style(area, self.theme.style(role));
     }
 
@@ -67,14 +67,14 @@ impl<'a> Canvas<'a> {
     /// Fills a row with a rule.
     pub fn rule(&mut self, area: Rect) {
         let rule = self.theme.glyphs.rule.repeat(usize::from(area.width));
-        self.row(area, 0).put(Role::Rule, &rule);
+        self.row(area, 0).put(StyleRole::Rule, &rule);
     }
 
     /// Fills a column with a wall.
     pub fn wall(&mut self, area: Rect) {
         for n in 0..usize::from(area.height) {
             let wall = self.theme.glyphs.wall;
-            self.row(area, n).put(Role::Rule, wall);
+            self.row(area, n).put(StyleRole::Rule, wall);
         }
     }
 }
@@ -123,21 +123,21 @@ impl Pen<'_, '_> {
     }
 
     /// Writes a text; what does not fit is cut off with an ellipsis.
-    pub fn put(&mut self, role: Role, text: &str) -> &mut Self {
+    pub fn put(&mut self, role: StyleRole, text: &str) -> &mut Self {
         let width = self.left();
         self.write(role, text, width);
         self
     }
 
     /// Writes a text into exactly `width` columns, from the left.
-    pub fn cell(&mut self, role: Role, text: &str, width: usize) -> &mut Self {
+    pub fn cell(&mut self, role: StyleRole, text: &str, width: usize) -> &mut Self {
         let width = width.min(self.left());
         let used = self.write(role, text, width);
         self.skip(width - used)
     }
 
     /// Writes a text into exactly `width` columns, against their right edge.
-    pub fn right(&mut self, role: Role, text: &str, width: usize) -> &mut Self {
+    pub fn right(&mut self, role: StyleRole, text: &str, width: usize) -> &mut Self {
         let width = width.min(self.left());
         let columns = columns(text, self.canvas.theme).min(width);
         self.skip(width - columns);
@@ -176,7 +176,7 @@ impl Pen<'_, '_> {
         self
     }
 
-    fn write(&mut self, role: Role, text: &str, width: usize) -> usize {
+    fn write(&mut self, role: StyleRole, text: &str, width: usize) -> usize {
         if width == 0 || text.is_empty() {
             return 0;
         }

@@ -14,14 +14,14 @@ use super::canvas::Canvas;
 use super::empty::{self, Empty};
 use super::format;
 use super::styled_text::{Phrase, Ranked, draw_line};
-use super::tab_strip::{Form, TabStrip};
+use super::tab_strip::{TabForm, TabStrip};
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::time::Timestamp;
 use crate::tui::app::JobDocument;
-use crate::tui::app::document::{Row, Tab, TextRole};
+use crate::tui::app::document::{ScreenRow, Tab, TextRole};
 use crate::tui::app::model::{Focus, Model, Stale};
-use crate::tui::keys::Command;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::keys::KeyCommand;
+use crate::tui::theme::{StyleRole, Theme};
 
 /// Draws the pane.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now: Timestamp) {
@@ -42,13 +42,13 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
     draw_line(canvas, area, line, identity(model, document, line == 0, canvas.theme, now), 2);
     tabs(canvas, area, line + 1, model, document);
     if let Some(remark) = remark {
-        canvas.row(area, line + 2).skip(1).put(Role::Warning, remark);
+        canvas.row(area, line + 2).skip(1).put(StyleRole::Warning, remark);
     }
     text(canvas, body, model);
 }
 
-fn title_role(model: &Model) -> Role {
-    if model.screen.focus == Focus::Detail { Role::TitleFocused } else { Role::Title }
+fn title_role(model: &Model) -> StyleRole {
+    if model.screen.focus == Focus::Detail { StyleRole::TitleFocused } else { StyleRole::Title }
 }
 
 fn absent(model: &Model) -> Empty {
@@ -65,9 +65,9 @@ fn failure<'m>(model: &Model, row: &'m JobRow) -> Vec<Ranked<'m>> {
     let class = format::field(row.error_class.as_ref());
     let message = row.message_beyond_class().filter(|message| row.error_class.as_ref() != Some(message));
     let message = message.map_or_else(String::new, |m| format!(": {}", &*m.line()));
-    let mut phrase = Phrase::of(Role::Error, class).and(Role::Text, message);
+    let mut phrase = Phrase::of(StyleRole::Error, class).and(StyleRole::Text, message);
     if model.screen.focus == Focus::Detail {
-        phrase = Phrase::of(Role::TitleFocused, "[Job] ").then(phrase);
+        phrase = Phrase::of(StyleRole::TitleFocused, "[Job] ").then(phrase);
     }
     vec![Ranked::left(0, phrase)]
 }
@@ -83,34 +83,34 @@ fn identity<'m>(
     let now = model.live.server_now(now);
     let mut items = Vec::new();
     if with_error {
-        items.push(Ranked::left(0, Phrase::of(Role::Error, format::field(row.error_class.as_ref()))));
+        items.push(Ranked::left(0, Phrase::of(StyleRole::Error, format::field(row.error_class.as_ref()))));
     }
-    items.push(Ranked::left(1, Phrase::of(Role::Class, format::field(row.job_class.as_ref()))));
+    items.push(Ranked::left(1, Phrase::of(StyleRole::Class, format::field(row.job_class.as_ref()))));
     let native = row.native_state.line_head(40);
     let state =
         if *native == *row.state.word() { row.state.to_string() } else { format!("{} ({})", row.state, &*native) };
     items.push(match outdated(model, row) {
-        Some(now) => Ranked::left(0, Phrase::of(Role::Warning, now)),
-        None => Ranked::left(2, Phrase::of(Role::Strong, state)),
+        Some(now) => Ranked::left(0, Phrase::of(StyleRole::Warning, now)),
+        None => Ranked::left(2, Phrase::of(StyleRole::Strong, state)),
     });
     let in_full = |at| format!("{}, {}", format::instant(at, theme.zone), format::ago(at, now));
     let when = row.at.map_or_else(|| "time unknown".into(), in_full);
-    items.push(Ranked::left(3, Phrase::of(Role::Time, when)));
+    items.push(Ranked::left(3, Phrase::of(StyleRole::Time, when)));
     if let Some(queue) = &row.queue {
-        items.push(Ranked::left(5, Phrase::of(Role::Queue, queue.line_head(60).to_string())));
+        items.push(Ranked::left(5, Phrase::of(StyleRole::Queue, queue.line_head(60).to_string())));
     }
     if row.attempts.is_some() {
-        items.push(Ranked::left(6, Phrase::of(Role::Text, format!("{} attempts", format::attempts(row)))));
+        items.push(Ranked::left(6, Phrase::of(StyleRole::Text, format!("{} attempts", format::attempts(row)))));
     }
     match document.replayed {
         0 => {}
-        1 => items.push(Ranked::left(2, Phrase::of(Role::Warning, "replayed once before"))),
-        n => items.push(Ranked::left(2, Phrase::of(Role::Warning, format!("replayed {n} times before")))),
+        1 => items.push(Ranked::left(2, Phrase::of(StyleRole::Warning, "replayed once before"))),
+        n => items.push(Ranked::left(2, Phrase::of(StyleRole::Warning, format!("replayed {n} times before")))),
     }
     if let Some(worker) = &row.worker {
-        items.push(Ranked::left(7, Phrase::of(Role::Dim, format!("on {}", &*worker.line_head(60)))));
+        items.push(Ranked::left(7, Phrase::of(StyleRole::Dim, format!("on {}", &*worker.line_head(60)))));
     }
-    items.push(Ranked::left(4, Phrase::of(Role::Dim, "id ").and(Role::Text, id_text(&row.id))));
+    items.push(Ranked::left(4, Phrase::of(StyleRole::Dim, "id ").and(StyleRole::Text, id_text(&row.id))));
     items
 }
 
@@ -143,8 +143,8 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, line: usize, model: &Model, documen
         let tab = Tab::ALL[n];
         let size = document.size(tab);
         let size = match (form, size.bytes) {
-            (Form::Alone, _) => String::new(),
-            (Form::Short, _) if open != Some(n) => String::new(),
+            (TabForm::Alone, _) => String::new(),
+            (TabForm::Short, _) if open != Some(n) => String::new(),
             (_, 0) if size.lines == 0 => " -".to_owned(),
             (_, 0) => String::new(),
             _ => format!(" {size}"),
@@ -159,13 +159,16 @@ fn place(model: &Model, document: &JobDocument) -> Phrase<'static> {
     let detail = model.detail.drawn();
     let mut phrase = Phrase::empty();
     if let Some((words, _)) = &detail.search {
-        phrase = phrase.and(Role::Hit, format!("/{words}")).and(Role::Text, " ");
+        phrase = phrase.and(StyleRole::Hit, format!("/{words}")).and(StyleRole::Text, " ");
     }
     if !detail.wrap {
-        phrase = phrase.and(Role::Dim, "cut: ").and(Role::Key, model.key(Command::Wrap)).and(Role::Dim, " wraps ");
+        phrase = phrase
+            .and(StyleRole::Dim, "cut: ")
+            .and(StyleRole::Key, model.key(KeyCommand::Wrap))
+            .and(StyleRole::Dim, " wraps ");
     }
     let lines = document.size(detail.tab).lines;
-    phrase.and(Role::Dim, format!("{}/{lines}", (detail.view().line + 1).min(lines)))
+    phrase.and(StyleRole::Dim, format!("{}/{lines}", (detail.view().line + 1).min(lines)))
 }
 
 fn text(canvas: &mut Canvas<'_>, body: Rect, model: &Model) {
@@ -185,47 +188,47 @@ fn text(canvas: &mut Canvas<'_>, body: Rect, model: &Model) {
     }
 }
 
-fn line(canvas: &mut Canvas<'_>, area: Rect, row: &Row, here: bool, model: &Model) {
+fn line(canvas: &mut Canvas<'_>, area: Rect, row: &ScreenRow, here: bool, model: &Model) {
     let glyphs = canvas.theme.glyphs;
     let focused = model.screen.focus == Focus::Detail;
     let mut pen = canvas.row(area, 0);
-    pen.cell(Role::Key, if here && row.row == 0 && focused { glyphs.cursor } else { "" }, 1);
+    pen.cell(StyleRole::Key, if here && row.row == 0 && focused { glyphs.cursor } else { "" }, 1);
     let fold = match row.fold {
         Some(true) => glyphs.folded,
         Some(false) => glyphs.open,
         None => "",
     };
-    pen.cell(Role::Dim, fold, 1);
+    pen.cell(StyleRole::Dim, fold, 1);
     pen.reserve(1);
     for piece in &row.pieces {
-        pen.put(if piece.hit { Role::Hit } else { role_of(piece.ink) }, &piece.text);
+        pen.put(if piece.hit { StyleRole::Hit } else { role_of(piece.ink) }, &piece.text);
     }
     if row.cut {
         let mut pen = canvas.row(area, 0);
-        pen.skip(usize::from(area.width).saturating_sub(1)).put(Role::Warning, glyphs.ellipsis);
+        pen.skip(usize::from(area.width).saturating_sub(1)).put(StyleRole::Warning, glyphs.ellipsis);
     }
     if here && focused {
-        canvas.tint(area, Role::Cursor);
+        canvas.tint(area, StyleRole::Cursor);
     }
 }
 
-fn role_of(ink: TextRole) -> Role {
+fn role_of(ink: TextRole) -> StyleRole {
     match ink {
-        TextRole::Plain => Role::Text,
-        TextRole::Key => Role::Member,
-        TextRole::String => Role::Quoted,
-        TextRole::Number => Role::Number,
-        TextRole::Literal | TextRole::Escape => Role::Literal,
-        TextRole::Punctuation => Role::Punctuation,
-        TextRole::Marker => Role::Marker,
-        TextRole::Masked => Role::Warning,
-        TextRole::AppFrame => Role::AppFrame,
-        TextRole::LibraryFrame => Role::LibraryFrame,
-        TextRole::Path | TextRole::Link => Role::Path,
-        TextRole::LineNumber => Role::Number,
-        TextRole::Function => Role::Function,
-        TextRole::ErrorClass => Role::Error,
-        TextRole::Heading => Role::Strong,
-        TextRole::Note => Role::Dim,
+        TextRole::Plain => StyleRole::Text,
+        TextRole::Key => StyleRole::Member,
+        TextRole::String => StyleRole::Quoted,
+        TextRole::Number => StyleRole::Number,
+        TextRole::Literal | TextRole::Escape => StyleRole::Literal,
+        TextRole::Punctuation => StyleRole::Punctuation,
+        TextRole::Marker => StyleRole::Marker,
+        TextRole::Masked => StyleRole::Warning,
+        TextRole::AppFrame => StyleRole::AppFrame,
+        TextRole::LibraryFrame => StyleRole::LibraryFrame,
+        TextRole::Path | TextRole::Link => StyleRole::Path,
+        TextRole::LineNumber => StyleRole::Number,
+        TextRole::Function => StyleRole::Function,
+        TextRole::ErrorClass => StyleRole::Error,
+        TextRole::Heading => StyleRole::Strong,
+        TextRole::Note => StyleRole::Dim,
     }
 }

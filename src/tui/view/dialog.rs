@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 use super::canvas::{Canvas, columns, presentable};
 use super::styled_text::Phrase;
 use crate::domain::text::Clean;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::{StyleRole, Theme};
 
 /// The middle of an area, at most `width` by `height`.
 pub fn centred(area: Rect, width: usize, height: usize) -> Rect {
@@ -24,23 +24,25 @@ pub fn centred(area: Rect, width: usize, height: usize) -> Rect {
 }
 
 /// Draws an empty box with a title and returns its inside, with a margin on either side.
-pub fn frame(canvas: &mut Canvas<'_>, area: Rect, title: &str, role: Role) -> Rect {
+pub fn frame(canvas: &mut Canvas<'_>, area: Rect, title: &str, role: StyleRole) -> Rect {
     canvas.clear(area);
     let glyphs = canvas.theme.glyphs;
     let [top_left, top_right, bottom_left, bottom_right] = glyphs.corners;
     let inner = usize::from(area.width.saturating_sub(2));
     let bottom = usize::from(area.height.saturating_sub(1));
     let mut pen = canvas.row(area, 0);
-    pen.put(Role::Rule, top_left).put(role, " ");
+    pen.put(StyleRole::Rule, top_left).put(role, " ");
     pen.reserve(2).put(role, title).put(role, " ");
     let rest = pen.left() + 1;
-    pen.extend(1).put(Role::Rule, &glyphs.rule.repeat(rest)).extend(1).put(Role::Rule, top_right);
+    pen.extend(1).put(StyleRole::Rule, &glyphs.rule.repeat(rest)).extend(1).put(StyleRole::Rule, top_right);
     for n in 1..bottom {
         let mut pen = canvas.row(area, n);
-        pen.put(Role::Rule, glyphs.wall).skip(inner).put(Role::Rule, glyphs.wall);
+        pen.put(StyleRole::Rule, glyphs.wall).skip(inner).put(StyleRole::Rule, glyphs.wall);
     }
     let mut pen = canvas.row(area, bottom);
-    pen.put(Role::Rule, bottom_left).put(Role::Rule, &glyphs.rule.repeat(inner)).put(Role::Rule, bottom_right);
+    pen.put(StyleRole::Rule, bottom_left)
+        .put(StyleRole::Rule, &glyphs.rule.repeat(inner))
+        .put(StyleRole::Rule, bottom_right);
     Rect {
         x: area.x.saturating_add(2).min(area.right()),
         y: area.y.saturating_add(1).min(area.bottom()),
@@ -55,14 +57,14 @@ pub fn divide(canvas: &mut Canvas<'_>, area: Rect, n: usize) {
     let [left, right] = glyphs.joints;
     let inner = usize::from(area.width.saturating_sub(2));
     let mut pen = canvas.row(area, n);
-    pen.put(Role::Rule, left).put(Role::Rule, &glyphs.rule.repeat(inner)).put(Role::Rule, right);
+    pen.put(StyleRole::Rule, left).put(StyleRole::Rule, &glyphs.rule.repeat(inner)).put(StyleRole::Rule, right);
 }
 
 /// Writes on the lower edge of a box.
 pub fn caption(canvas: &mut Canvas<'_>, area: Rect, phrase: &Phrase<'_>) {
     let last = usize::from(area.height.saturating_sub(1));
     let mut pen = canvas.row(area, last);
-    pen.skip(2).reserve(2).put(Role::Rule, " ").phrase(phrase).put(Role::Rule, " ");
+    pen.skip(2).reserve(2).put(StyleRole::Rule, " ").phrase(phrase).put(StyleRole::Rule, " ");
 }
 
 /// Draws the lines from `top` on, stopping at the last screenful, and says on the box's edge where one is.
@@ -77,7 +79,7 @@ pub fn scroll(canvas: &mut Canvas<'_>, area: Rect, inside: Rect, lines: &[Phrase
     if lines.len() > height {
         let last = (top + height).min(lines.len());
         let place = format!("{}-{last} of {}: j k", top + 1, lines.len());
-        caption(canvas, area, &Phrase::of(Role::Warning, place));
+        caption(canvas, area, &Phrase::of(StyleRole::Warning, place));
     }
 }
 

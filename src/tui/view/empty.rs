@@ -12,9 +12,9 @@ use super::canvas::{Canvas, columns};
 use super::dialog::wrap;
 use crate::domain::histogram::grouped;
 use crate::tui::app::Slot;
-use crate::tui::app::model::{Link, Model};
-use crate::tui::keys::Command;
-use crate::tui::theme::Role;
+use crate::tui::app::model::{ConnectionState, Model};
+use crate::tui::keys::KeyCommand;
+use crate::tui::theme::StyleRole;
 
 /// A reason and a next step; either may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Empty {
 
 /// The next step where a filter selects nothing.
 fn widen(model: &Model) -> String {
-    format!("Esc widens, {} edits the filter", model.key(Command::Filter))
+    format!("Esc widens, {} edits the filter", model.key(KeyCommand::Filter))
 }
 
 fn empty(reason: impl Into<String>, step: impl Into<String>) -> Empty {
@@ -38,10 +38,10 @@ fn empty(reason: impl Into<String>, step: impl Into<String>) -> Empty {
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, empty: &Empty) {
     let theme = canvas.theme;
     let width = usize::from(area.width.saturating_sub(2));
-    let wrapped = [(Role::Text, &empty.reason), (Role::Dim, &empty.step)]
+    let wrapped = [(StyleRole::Text, &empty.reason), (StyleRole::Dim, &empty.step)]
         .into_iter()
         .flat_map(|(role, text)| wrap(text, width, theme).into_iter().map(move |row| (role, row)));
-    let rows: Vec<(Role, String)> = wrapped.collect();
+    let rows: Vec<(StyleRole, String)> = wrapped.collect();
     let middle = usize::from(area.height).saturating_sub(rows.len()) / 2;
     for (n, (role, text)) in rows.iter().enumerate() {
         let mut pen = canvas.row(area, middle + n);
@@ -57,7 +57,7 @@ pub fn of_histogram(model: &Model) -> Empty {
         if model.histogram.shown.as_ref().is_none_or(|h| h.progress.is_some()) {
             return empty(
                 if is_coming(model) { "counting" } else { "not counted" },
-                format!("{} counts anew", model.key(Command::Refresh)),
+                format!("{} counts anew", model.key(KeyCommand::Refresh)),
             );
         }
         nothing(model)
@@ -74,7 +74,7 @@ fn is_coming(model: &Model) -> bool {
 pub fn of_list(model: &Model) -> Empty {
     unreached(model).unwrap_or_else(|| match model.list.scan {
         _ if model.list.halted && model.preview.shown.is_some() => empty("not read to the end", "Enter reads on"),
-        _ if model.list.halted => empty("not read to the end", format!("{} reads on", model.key(Command::Refresh))),
+        _ if model.list.halted => empty("not read to the end", format!("{} reads on", model.key(KeyCommand::Refresh))),
         Some(_) if !model.list.knows_end() => empty("no hit yet", "Ctrl-C cancels the scan"),
         _ if !model.list.knows_end() => empty("reading", ""),
         Some(scan) if scan.rows == 0 => empty("nothing matches in the whole table", widen(model)),
@@ -89,15 +89,15 @@ pub fn of_list(model: &Model) -> Empty {
 
 fn unreached(model: &Model) -> Option<Empty> {
     match &model.live.link {
-        Link::Down { reason, .. } => {
-            Some(empty(reason.clone(), format!("it is tried again by itself; {} quits", model.key(Command::Quit))))
+        ConnectionState::Down { reason, .. } => {
+            Some(empty(reason.clone(), format!("it is tried again by itself; {} quits", model.key(KeyCommand::Quit))))
         }
-        Link::Connecting => Some(empty(
+        ConnectionState::Connecting => Some(empty(
             format!("connecting to {}", model.source.label),
-            format!("Ctrl-C or {} quits", model.key(Command::Quit)),
+            format!("Ctrl-C or {} quits", model.key(KeyCommand::Quit)),
         )),
-        Link::Up if model.source.opened.is_none() => Some(empty("no store is open", ":stores chooses one")),
-        Link::Up => None,
+        ConnectionState::Up if model.source.opened.is_none() => Some(empty("no store is open", ":stores chooses one")),
+        ConnectionState::Up => None,
     }
 }
 

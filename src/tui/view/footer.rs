@@ -11,8 +11,8 @@ use super::canvas::Canvas;
 use super::styled_text::{Phrase, Ranked, draw_line};
 use crate::tui::app;
 use crate::tui::app::model::{Model, Notice, Overlay, Purpose};
-use crate::tui::keys::{Bound, KeyContext};
-use crate::tui::theme::Role;
+use crate::tui::keys::{BoundKeys, KeyContext};
+use crate::tui::theme::StyleRole;
 
 /// Rows that a long sentence may take, upwards.
 const MOST_ROWS: usize = 4;
@@ -39,7 +39,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
 
 /// A sentence in full: what does not fit on the line goes above it.
 fn sentence(canvas: &mut Canvas<'_>, area: Rect, notice: &Notice) {
-    let (role, lead) = if notice.is_fault { (Role::Danger, "! ") } else { (Role::Text, "") };
+    let (role, lead) = if notice.is_fault { (StyleRole::Danger, "! ") } else { (StyleRole::Text, "") };
     let text = format!("{lead}{}", notice.sentence);
     let width = usize::from(area.width).saturating_sub(2);
     let rows = super::dialog::wrap(&text, width, canvas.theme);
@@ -68,23 +68,23 @@ fn hints(canvas: &mut Canvas<'_>, area: Rect, hints: Vec<Phrase<'_>>) {
 
 /// The hints of a place, those to be kept longest first. What cannot be used now is dim and in brackets.
 fn of_place(model: &Model, place: KeyContext) -> Vec<Phrase<'_>> {
-    let refused = |bound: &Bound| app::refusal(model, place, bound.binding().command).is_some();
+    let refused = |bound: &BoundKeys| app::refusal(model, place, bound.binding().command).is_some();
     model.settings.keys.footer(place).into_iter().map(|bound| hint(bound, refused(bound))).collect()
 }
 
 /// A key with what it does.
-pub fn hint(bound: &Bound, disabled: bool) -> Phrase<'_> {
+pub fn hint(bound: &BoundKeys, disabled: bool) -> Phrase<'_> {
     let key = bound.keys.first().map(String::as_str).unwrap_or_default();
     let word = bound.binding().hint;
     if disabled {
-        return Phrase::of(Role::Disabled, format!("({key} {word})"));
+        return Phrase::of(StyleRole::Disabled, format!("({key} {word})"));
     }
     key_and(key, word)
 }
 
 /// A key with a word on what it does.
 pub fn key_and<'k>(key: &'k str, word: &'static str) -> Phrase<'k> {
-    Phrase::of(Role::Key, key).and(Role::Dim, " ").and(Role::Dim, word)
+    Phrase::of(StyleRole::Key, key).and(StyleRole::Dim, " ").and(StyleRole::Dim, word)
 }
 
 /// What the keys do while a line is typed: these never go through the table of bindings.

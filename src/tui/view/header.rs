@@ -16,9 +16,9 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::State;
 use crate::domain::time::{Timestamp, short_span};
 use crate::triage::live::Growth;
-use crate::tui::app::model::{Link, Loss, Model, Overlay};
-use crate::tui::keys::Command;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::app::model::{ConnectionState, Loss, Model, Overlay};
+use crate::tui::keys::KeyCommand;
+use crate::tui::theme::{StyleRole, Theme};
 
 /// Columns between items.
 const GAP: usize = 2;
@@ -41,22 +41,22 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) 
 }
 
 fn origin(model: &Model) -> Vec<Ranked<'_>> {
-    let mut items = vec![Ranked::left(0, Phrase::of(Role::Strong, &*model.source.label))];
+    let mut items = vec![Ranked::left(0, Phrase::of(StyleRole::Strong, &*model.source.label))];
     if !model.source.banner.is_empty() && model.source.banner != model.source.label {
-        items.push(Ranked::left(3, Phrase::of(Role::New, format!("[{}]", model.source.banner))));
+        items.push(Ranked::left(3, Phrase::of(StyleRole::New, format!("[{}]", model.source.banner))));
     }
     let Some(opened) = &model.source.opened else { return items };
-    items.push(Ranked::left(2, Phrase::of(Role::Text, &*opened.info.title)));
+    items.push(Ranked::left(2, Phrase::of(StyleRole::Text, &*opened.info.title)));
     let database = &opened.info.database;
     let place = match opened.info.user.as_str() {
-        "" => Phrase::of(Role::Dim, &**database),
-        user => Phrase::of(Role::Dim, format!("{database} as {user}")),
+        "" => Phrase::of(StyleRole::Dim, &**database),
+        user => Phrase::of(StyleRole::Dim, format!("{database} as {user}")),
     };
     // A source with a banner is a temporary one: where it lies says nothing.
     if model.source.banner.is_empty() {
         items.push(Ranked::left(5, place));
     }
-    items.push(Ranked::left(7, Phrase::of(Role::Dim, &*opened.info.server)));
+    items.push(Ranked::left(7, Phrase::of(StyleRole::Dim, &*opened.info.server)));
     items
 }
 
@@ -64,15 +64,15 @@ fn badges(model: &Model) -> Vec<Ranked<'_>> {
     let Some(opened) = &model.source.opened else { return Vec::new() };
     let mut items = Vec::new();
     match &opened.info {
-        info if info.replica => items.push(Ranked::right(1, Phrase::of(Role::Warning, "REPLICA"))),
-        info if info.read_only.is_some() => items.push(Ranked::right(3, Phrase::of(Role::Warning, "READ-ONLY"))),
+        info if info.replica => items.push(Ranked::right(1, Phrase::of(StyleRole::Warning, "REPLICA"))),
+        info if info.read_only.is_some() => items.push(Ranked::right(3, Phrase::of(StyleRole::Warning, "READ-ONLY"))),
         _ => {}
     }
     if !opened.info.warnings.is_empty() {
-        items.push(Ranked::right(2, Phrase::of(Role::Warning, "ROWS HIDDEN")));
+        items.push(Ranked::right(2, Phrase::of(StyleRole::Warning, "ROWS HIDDEN")));
     }
     if opened.production {
-        items.push(Ranked::right(1, Phrase::of(Role::Badge, " PRODUCTION ")));
+        items.push(Ranked::right(1, Phrase::of(StyleRole::Badge, " PRODUCTION ")));
     }
     items
 }
@@ -81,8 +81,8 @@ fn badges(model: &Model) -> Vec<Ranked<'_>> {
 fn link<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Phrase<'m> {
     let live = &model.live;
     match &live.link {
-        Link::Connecting => Phrase::of(Role::Warning, "connecting"),
-        Link::Down { loss, retry_at, .. } => {
+        ConnectionState::Connecting => Phrase::of(StyleRole::Warning, "connecting"),
+        ConnectionState::Down { loss, retry_at, .. } => {
             // Rounded up: a countdown that shows 0 s and goes on looks broken.
             let seconds = now.age(*retry_at).as_millis().div_ceil(1_000);
             let rest = if seconds == 0 { "retrying now".into() } else { format!("retry in {seconds}s") };
@@ -91,17 +91,17 @@ fn link<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Phrase<'m> {
                 Loss::Right => " NO ACCESS ",
                 Loss::Store => " CANNOT OPEN ",
             };
-            Phrase::of(Role::Badge, badge).and(Role::Warning, format!(" {rest}"))
+            Phrase::of(StyleRole::Badge, badge).and(StyleRole::Warning, format!(" {rest}"))
         }
-        Link::Up if live.paused => Phrase::of(Role::Warning, format!("{} PAUSED", theme.glyphs.paused)),
-        Link::Up => match (live.late_at().filter(|_| !live.is_behind), live.heard_at) {
+        ConnectionState::Up if live.paused => Phrase::of(StyleRole::Warning, format!("{} PAUSED", theme.glyphs.paused)),
+        ConnectionState::Up => match (live.late_at().filter(|_| !live.is_behind), live.heard_at) {
             (None, Some(heard)) if live.is_behind => {
-                Phrase::of(Role::Warning, format!("{} slow, {}", theme.glyphs.live, format::ago(heard, now)))
+                Phrase::of(StyleRole::Warning, format!("{} slow, {}", theme.glyphs.live, format::ago(heard, now)))
             }
             (Some(late), Some(heard)) if late <= now => {
-                Phrase::of(Role::Warning, format!("{} heard {}", theme.glyphs.live, format::ago(heard, now)))
+                Phrase::of(StyleRole::Warning, format!("{} heard {}", theme.glyphs.live, format::ago(heard, now)))
             }
-            _ => Phrase::of(Role::Good, format!("{} live", theme.glyphs.live)),
+            _ => Phrase::of(StyleRole::Good, format!("{} live", theme.glyphs.live)),
         },
     }
 }
@@ -111,14 +111,14 @@ fn totals<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>
     if let Some((counted_at, _)) = &model.live.totals {
         for state in State::ALL {
             let Some(count) = model.total(state) else { continue };
-            let number = if state == State::Dead { Role::Danger } else { Role::Text };
-            let phrase = Phrase::of(Role::Dim, format!("{state} ")).and(number, format::count(count, theme));
+            let number = if state == State::Dead { StyleRole::Danger } else { StyleRole::Text };
+            let phrase = Phrase::of(StyleRole::Dim, format!("{state} ")).and(number, format::count(count, theme));
             let rank = if state == State::Dead { 0 } else { 6 };
             items.push(Ranked::left(rank, phrase));
         }
         if model.live.is_stale() {
             let age = format!("as of {}", format::ago(*counted_at, now));
-            items.push(Ranked::left(2, Phrase::of(Role::Warning, age)));
+            items.push(Ranked::left(2, Phrase::of(StyleRole::Warning, age)));
         }
     }
     items
@@ -136,7 +136,7 @@ fn pace<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>> 
     }
     // Why numbers are estimates, and that it will pass.
     let recount = model.histogram.recount_share().map(|share| format!("recount {}", format::progress(share)));
-    items.extend(recount.map(|recount| Ranked::left(7, Phrase::of(Role::Dim, recount))));
+    items.extend(recount.map(|recount| Ranked::left(7, Phrase::of(StyleRole::Dim, recount))));
     items
 }
 
@@ -149,16 +149,16 @@ fn polls(model: &Model) -> Phrase<'static> {
     match (model.live.is_behind, poll.slowed_by(cost)) {
         // A poll would read ever more, in vain: a count takes its place.
         (true, _) if poll.is_stuck() => {
-            Phrase::of(Role::Warning, format!("poll took over {}, counting anew", millis(cost)))
+            Phrase::of(StyleRole::Warning, format!("poll took over {}, counting anew", millis(cost)))
         }
         (true, _) => {
             let next = short_span(poll.interval());
-            Phrase::of(Role::Warning, format!("poll took over {}, next in {next}", millis(cost)))
+            Phrase::of(StyleRole::Warning, format!("poll took over {}, next in {next}", millis(cost)))
         }
         (false, slowed) => {
             let every = format!("polled every {}", format::interval(slowed.unwrap_or(model.settings.refresh)));
             let cost = if cost < CHEAP { String::new() } else { format!(", {} each", millis(cost)) };
-            Phrase::of(Role::Dim, every + &cost)
+            Phrase::of(StyleRole::Dim, every + &cost)
         }
     }
 }
@@ -187,8 +187,8 @@ fn growth_phrase(growth: Growth, theme: &Theme, now: Timestamp) -> Phrase<'stati
         Some(since) => format!("since {}", format::clock(since, now, theme.zone)),
     };
     match growth.n {
-        0 => Phrase::of(Role::Good, format!("none {span}")),
-        n => Phrase::of(Role::Danger, format!("{} {} {span}", theme.glyphs.grown, grouped(n))),
+        0 => Phrase::of(StyleRole::Good, format!("none {span}")),
+        n => Phrase::of(StyleRole::Danger, format!("{} {} {span}", theme.glyphs.grown, grouped(n))),
     }
 }
 
@@ -196,8 +196,8 @@ fn growth_phrase(growth: Growth, theme: &Theme, now: Timestamp) -> Phrase<'stati
 fn activity(model: &Model) -> Vec<Ranked<'_>> {
     let mut items = Vec::new();
     // Where nothing is open yet, the panes have room for the whole of it.
-    if let (Link::Down { reason, .. }, Some(_)) = (&model.live.link, &model.source.opened) {
-        items.push(Ranked::right(4, Phrase::of(Role::Dim, &**reason)));
+    if let (ConnectionState::Down { reason, .. }, Some(_)) = (&model.live.link, &model.source.opened) {
+        items.push(Ranked::right(4, Phrase::of(StyleRole::Dim, &**reason)));
     }
     if let Some(going) = model.runner.going.as_ref().filter(|_| !matches!(model.overlay, Overlay::Run)) {
         let reached = going.tally.behind();
@@ -207,8 +207,8 @@ fn activity(model: &Model) -> Vec<Ranked<'_>> {
             _ => "running",
         };
         let share = format::percent(reached, going.tally.planned);
-        let chip = Phrase::of(Role::Warning, format!("{word} {} {share} ", going.run))
-            .and(Role::Key, model.key(Command::Runs));
+        let chip = Phrase::of(StyleRole::Warning, format!("{word} {} {share} ", going.run))
+            .and(StyleRole::Key, model.key(KeyCommand::Runs));
         items.push(Ranked::right(1, chip));
     }
     items

@@ -12,15 +12,15 @@ use ratatui::layout::Rect;
 use super::canvas::{Canvas, columns};
 use super::names::distinct;
 use super::styled_text::{Phrase, Ranked, draw_line};
-use super::tab_strip::{Form, TabStrip};
+use super::tab_strip::{TabForm, TabStrip};
 use super::{empty, format};
 use crate::domain::histogram::{Bar, Histogram, TREND_SLOT};
 use crate::domain::text::{Untrusted, head};
 use crate::domain::time::Timestamp;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Focus, Model};
-use crate::tui::keys::Command;
-use crate::tui::theme::{Glyphs, Role, Theme};
+use crate::tui::keys::KeyCommand;
+use crate::tui::theme::{Glyphs, StyleRole, Theme};
 
 /// Columns of the longest bar.
 const BAR_MOST: usize = 48;
@@ -46,7 +46,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
         return;
     };
     let names: Vec<String> = shown.iter().map(|bar| name(bar, model)).collect();
-    let plan = Columns::fit(usize::from(area.width), shown, &names, histogram, model, canvas.theme);
+    let plan = BarColumns::fit(usize::from(area.width), shown, &names, histogram, model, canvas.theme);
     if head > 1 {
         headings(canvas, area, &plan, histogram);
     }
@@ -73,8 +73,8 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         focused: model.screen.focus == Focus::Histogram,
     };
     let phrase = strip.fit(room, theme, |n, form| match form {
-        Form::Whole => offered[n].title().to_owned(),
-        Form::Short | Form::Alone => offered[n].word().to_owned(),
+        TabForm::Whole => offered[n].title().to_owned(),
+        TabForm::Short | TabForm::Alone => offered[n].word().to_owned(),
     });
     let mut items = vec![Ranked::left(0, phrase)];
     items.extend(progress.map(|p| Ranked::right(1, p)));
@@ -86,19 +86,19 @@ fn progress(model: &Model, short: bool) -> Option<Phrase<'static>> {
     let share = model.histogram.shown.as_ref()?.progress?;
     let share = format::progress(share);
     Some(if model.requests.is_open(Slot::Histogram) {
-        Phrase::of(Role::Warning, format!("counting {share}"))
+        Phrase::of(StyleRole::Warning, format!("counting {share}"))
     } else if short {
-        Phrase::of(Role::Warning, format!("{share}: ")).and(Role::Key, model.key(Command::Refresh))
+        Phrase::of(StyleRole::Warning, format!("{share}: ")).and(StyleRole::Key, model.key(KeyCommand::Refresh))
     } else {
-        Phrase::of(Role::Warning, format!("counted {share}: "))
-            .and(Role::Key, model.key(Command::Refresh))
-            .and(Role::Warning, " goes on")
+        Phrase::of(StyleRole::Warning, format!("counted {share}: "))
+            .and(StyleRole::Key, model.key(KeyCommand::Refresh))
+            .and(StyleRole::Warning, " goes on")
     })
 }
 
 /// Widths of the columns; 0 for one that has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Columns {
+struct BarColumns {
     value: usize,
     bar: usize,
     count: usize,
@@ -110,7 +110,7 @@ struct Columns {
     slots: usize,
 }
 
-impl Columns {
+impl BarColumns {
     /// Shares out the width. What says how fast and since when comes before what the count says already.
     fn fit(
         width: usize,
@@ -119,7 +119,7 @@ impl Columns {
         histogram: &Histogram,
         model: &Model,
         theme: &Theme,
-    ) -> Columns {
+    ) -> BarColumns {
         let count = shown.iter().map(|b| columns(&format::count(b.count, theme), theme)).max().unwrap_or(0).max(5);
         let slots = shown.iter().map(|b| b.trend.len()).max().unwrap_or(0);
         let knows = |seen: fn(&Bar) -> bool| histogram.bars.iter().any(seen);
@@ -131,7 +131,7 @@ impl Columns {
             }
             if fits { columns } else { 0 }
         };
-        let mut plan = Columns {
+        let mut plan = BarColumns {
             count,
             trend: take(slots > 0, slots.min(8)),
             last: take(knows(|b| b.last_seen.is_some()), 4),
@@ -181,29 +181,29 @@ fn title(histogram: &Histogram) -> String {
     format!("{} ({})", histogram.facet.title(), histogram.bars.len())
 }
 
-fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, histogram: &Histogram) {
+fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &BarColumns, histogram: &Histogram) {
     let mut pen = canvas.row(area, 1);
-    pen.skip(LEAD).cell(Role::Dim, &title(histogram), plan.value);
+    pen.skip(LEAD).cell(StyleRole::Dim, &title(histogram), plan.value);
     if plan.bar > 0 {
         pen.skip(1 + plan.bar);
     }
-    pen.skip(1).right(Role::Dim, "count", plan.count);
+    pen.skip(1).right(StyleRole::Dim, "count", plan.count);
     if plan.share > 0 {
-        pen.skip(1).right(Role::Dim, "share", plan.share);
+        pen.skip(1).right(StyleRole::Dim, "share", plan.share);
     }
     if plan.trend > 0 {
-        pen.skip(1).cell(Role::Dim, &trend_title(plan), plan.trend);
+        pen.skip(1).cell(StyleRole::Dim, &trend_title(plan), plan.trend);
     }
     if plan.last > 0 {
-        pen.skip(1).right(Role::Dim, "last", plan.last);
+        pen.skip(1).right(StyleRole::Dim, "last", plan.last);
     }
     if plan.first > 0 {
-        pen.skip(1).right(Role::Dim, "first", plan.first);
+        pen.skip(1).right(StyleRole::Dim, "first", plan.first);
     }
 }
 
 /// `trend 1h`: how far back it reaches, where that fits.
-fn trend_title(plan: &Columns) -> String {
+fn trend_title(plan: &BarColumns) -> String {
     let span = TREND_SLOT.saturating_mul(u32::try_from(plan.slots).unwrap_or(u32::MAX));
     let title = format!("trend {}", format::age(Timestamp(0), Timestamp(0).after(span)));
     if title.len() <= plan.trend { title } else { "trend".into() }
@@ -220,40 +220,40 @@ struct BarLine<'m> {
     model: &'m Model,
 }
 
-fn row(canvas: &mut Canvas<'_>, body: Rect, n: usize, plan: &Columns, line: &BarLine<'_>) {
+fn row(canvas: &mut Canvas<'_>, body: Rect, n: usize, plan: &BarColumns, line: &BarLine<'_>) {
     let theme = canvas.theme;
     let glyphs = theme.glyphs;
     let BarLine { bar, model, now, .. } = line;
     let mut pen = canvas.row(body, n);
-    pen.cell(Role::Key, if line.here { glyphs.cursor } else { "" }, 1);
-    pen.cell(Role::Mark, if model.histogram.marks.contains(&bar.value) { glyphs.mark } else { "" }, 1);
+    pen.cell(StyleRole::Key, if line.here { glyphs.cursor } else { "" }, 1);
+    pen.cell(StyleRole::Mark, if model.histogram.marks.contains(&bar.value) { glyphs.mark } else { "" }, 1);
     let new = model.histogram.is_new(bar);
-    let role = if bar.value.is_some() { Role::Error } else { Role::Dim };
+    let role = if bar.value.is_some() { StyleRole::Error } else { StyleRole::Dim };
     if new {
         let used = columns(line.name, theme).min(plan.value.saturating_sub(NEW.len()));
-        pen.cell(role, line.name, used).cell(Role::New, NEW, plan.value - used);
+        pen.cell(role, line.name, used).cell(StyleRole::New, NEW, plan.value - used);
     } else {
         pen.cell(role, line.name, plan.value);
     }
     if plan.bar > 0 {
-        pen.skip(1).cell(Role::Bar, &gauge(bar.count.n, line.most, plan.bar, &glyphs), plan.bar);
+        pen.skip(1).cell(StyleRole::Bar, &gauge(bar.count.n, line.most, plan.bar, &glyphs), plan.bar);
     }
-    pen.skip(1).right(Role::Number, &format::count(bar.count, theme), plan.count);
+    pen.skip(1).right(StyleRole::Number, &format::count(bar.count, theme), plan.count);
     if plan.share > 0 {
-        pen.skip(1).right(Role::Text, &format::percent(bar.count.n, line.histogram.total.n), plan.share);
+        pen.skip(1).right(StyleRole::Text, &format::percent(bar.count.n, line.histogram.total.n), plan.share);
     }
     if plan.trend > 0 {
-        pen.skip(1).cell(Role::Trend, &spark(&bar.trend, plan.trend, &glyphs), plan.trend);
+        pen.skip(1).cell(StyleRole::Trend, &spark(&bar.trend, plan.trend, &glyphs), plan.trend);
     }
     let seen = |at: Option<Timestamp>| at.map_or_else(|| "-".into(), |at| format::age(at, *now));
     if plan.last > 0 {
-        pen.skip(1).right(Role::Time, &seen(bar.last_seen), plan.last);
+        pen.skip(1).right(StyleRole::Time, &seen(bar.last_seen), plan.last);
     }
     if plan.first > 0 {
-        pen.skip(1).right(Role::Time, &seen(bar.first_seen), plan.first);
+        pen.skip(1).right(StyleRole::Time, &seen(bar.first_seen), plan.first);
     }
     if line.here {
-        let role = if model.screen.focus == Focus::Histogram { Role::Cursor } else { Role::CursorDim };
+        let role = if model.screen.focus == Focus::Histogram { StyleRole::Cursor } else { StyleRole::CursorDim };
         canvas.tint(super::line_of(body, n), role);
     }
 }

@@ -20,9 +20,9 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{Entry, SortKey};
 use crate::tui::app::Slot;
-use crate::tui::app::model::{Column, Focus, Marks, Model, Stale};
-use crate::tui::keys::Command;
-use crate::tui::theme::Role;
+use crate::tui::app::model::{Focus, Model, OptionalColumn, SelectionMarks, Stale};
+use crate::tui::keys::KeyCommand;
+use crate::tui::theme::StyleRole;
 
 /// Columns of the cursor and the mark.
 const LEAD: usize = 2;
@@ -32,7 +32,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
     let now = model.live.server_now(now);
     title(canvas, area, model);
     let shown: Vec<&Entry> = model.list.visible(rows).collect();
-    let columns = Columns::fit(usize::from(area.width), &offered(model));
+    let columns = ListColumns::fit(usize::from(area.width), &offered(model));
     headings(canvas, area, &columns, &shown, now);
     let head = u16::try_from(usize::from(area.height).saturating_sub(rows)).unwrap_or(0);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
@@ -64,32 +64,35 @@ struct JobLine<'m> {
 }
 
 fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
-    let role = if model.screen.focus == Focus::List { Role::TitleFocused } else { Role::Title };
+    let role = if model.screen.focus == Focus::List { StyleRole::TitleFocused } else { StyleRole::Title };
     let word = if model.screen.focus == Focus::List { "[Jobs]" } else { "Jobs" };
     let mut items = vec![Ranked::left(0, Phrase::of(role, word))];
     match &model.preview.shown {
         Some(shown) => {
             let bar = model.shown(&format::value(shown.value.as_ref())).into_owned();
-            items.push(Ranked::left(1, Phrase::of(Role::Dim, "of ").and(Role::Error, bar)));
-            let narrows = Phrase::of(Role::Key, "Enter").and(Role::Dim, " narrows to them");
+            items.push(Ranked::left(1, Phrase::of(StyleRole::Dim, "of ").and(StyleRole::Error, bar)));
+            let narrows = Phrase::of(StyleRole::Key, "Enter").and(StyleRole::Dim, " narrows to them");
             items.push(Ranked::left(2, narrows));
         }
-        None => items.push(Ranked::left(4, Phrase::of(Role::Dim, order(model)))),
+        None => items.push(Ranked::left(4, Phrase::of(StyleRole::Dim, order(model)))),
     }
-    items.extend(common(model).map(|text| Ranked::left(6, Phrase::of(Role::Dim, text))));
+    items.extend(common(model).map(|text| Ranked::left(6, Phrase::of(StyleRole::Dim, text))));
     let marked = match &model.list.marks {
-        Marks::None => None,
-        Marks::Some(ids) => Some(format!("{} marked", grouped(ids.len() as u64))),
-        Marks::All => Some("ALL marked".to_owned()),
+        SelectionMarks::None => None,
+        SelectionMarks::Some(ids) => Some(format!("{} marked", grouped(ids.len() as u64))),
+        SelectionMarks::All => Some("ALL marked".to_owned()),
     };
-    items.extend(marked.map(|text| Ranked::left(1, Phrase::of(Role::Mark, text))));
+    items.extend(marked.map(|text| Ranked::left(1, Phrase::of(StyleRole::Mark, text))));
     if model.list.range.is_some() {
-        items.push(Ranked::left(3, Phrase::of(Role::Mark, format!("range: {} ends it", model.key(Command::Range)))));
+        items.push(Ranked::left(
+            3,
+            Phrase::of(StyleRole::Mark, format!("range: {} ends it", model.key(KeyCommand::Range))),
+        ));
     }
     items.extend(scan(model).map(|p| Ranked::right(2, p)));
     if model.list.arrived > 0 {
-        let new = Phrase::of(Role::New, format!("{} new: ", format::short_count(model.list.arrived)));
-        items.push(Ranked::right(1, new.and(Role::Key, model.key(Command::First))));
+        let new = Phrase::of(StyleRole::New, format!("{} new: ", format::short_count(model.list.arrived)));
+        items.push(Ranked::right(1, new.and(StyleRole::Key, model.key(KeyCommand::First))));
     }
     draw_line(canvas, area, 0, items, 2);
 }
@@ -112,10 +115,10 @@ fn order(model: &Model) -> String {
 fn common(model: &Model) -> Option<String> {
     let row = &model.list.entries().front()?.row;
     let values = [
-        (Column::Error, row.error_class.as_ref().map(|class| class.line_head(60).to_string())),
-        (Column::Class, row.job_class.as_ref().map(|class| class.line_head(60).to_string())),
-        (Column::Queue, row.queue.as_ref().map(|queue| format!("queue {}", &*queue.line_head(60)))),
-        (Column::Attempts, row.attempts.map(|_| format!("{} attempts", format::attempts(row)))),
+        (OptionalColumn::Error, row.error_class.as_ref().map(|class| class.line_head(60).to_string())),
+        (OptionalColumn::Class, row.job_class.as_ref().map(|class| class.line_head(60).to_string())),
+        (OptionalColumn::Queue, row.queue.as_ref().map(|queue| format!("queue {}", &*queue.line_head(60)))),
+        (OptionalColumn::Attempts, row.attempts.map(|_| format!("{} attempts", format::attempts(row)))),
     ];
     let same = values.into_iter().filter(|(column, _)| model.list.is_same(*column));
     let bar = model.preview.shown.as_ref().map(|shown| format::value(shown.value.as_ref()));
@@ -131,12 +134,17 @@ fn scan(model: &Model) -> Option<Phrase<'static>> {
         (0, share) => format!("scanned {share}"),
         (rows, share) => format!("scanned {}, {share}", format::short_count(rows)),
     };
-    let phrase = Phrase::of(Role::Warning, so_far);
+    let phrase = Phrase::of(StyleRole::Warning, so_far);
     match (model.list.halted, model.requests.is_open(Slot::Page)) {
-        (true, _) => {
-            Some(phrase.and(Role::Warning, ": ").and(Role::Key, model.key(Command::Refresh)).and(Role::Dim, " goes on"))
+        (true, _) => Some(
+            phrase
+                .and(StyleRole::Warning, ": ")
+                .and(StyleRole::Key, model.key(KeyCommand::Refresh))
+                .and(StyleRole::Dim, " goes on"),
+        ),
+        (false, true) => {
+            Some(phrase.and(StyleRole::Warning, ": ").and(StyleRole::Key, "Ctrl-C").and(StyleRole::Dim, " cancels"))
         }
-        (false, true) => Some(phrase.and(Role::Warning, ": ").and(Role::Key, "Ctrl-C").and(Role::Dim, " cancels")),
         (false, false) => None,
     }
 }
@@ -146,10 +154,10 @@ fn offered(model: &Model) -> Offered {
     let has = |facet| model.source.opened.as_ref().is_none_or(|opened| opened.info.facets.contains(&facet));
     let varies = |column| !model.list.is_same(column);
     Offered {
-        error: varies(Column::Error),
-        class: varies(Column::Class),
-        queue: varies(Column::Queue) && has(Facet::Queue),
-        attempts: varies(Column::Attempts),
+        error: varies(OptionalColumn::Error),
+        class: varies(OptionalColumn::Class),
+        queue: varies(OptionalColumn::Queue) && has(Facet::Queue),
+        attempts: varies(OptionalColumn::Attempts),
     }
 }
 
@@ -164,7 +172,7 @@ struct Offered {
 /// Widths of the columns; 0 for one that has no room, or nothing to say. They depend on the width and on what the rows that
 /// were read have in common, so that nothing moves while one scrolls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Columns {
+struct ListColumns {
     time: usize,
     error: usize,
     class: usize,
@@ -173,8 +181,8 @@ struct Columns {
     message: usize,
 }
 
-impl Columns {
-    fn fit(width: usize, offered: &Offered) -> Columns {
+impl ListColumns {
+    fn fit(width: usize, offered: &Offered) -> ListColumns {
         let time = if width >= 70 { format::DATED } else { format::MOMENT };
         let mut rest = width.saturating_sub(LEAD + time + 1);
         let mut take = |wanted: bool, columns: usize| {
@@ -187,7 +195,7 @@ impl Columns {
         // Too narrow for a message that would say anything beside both: what was to be run says more.
         if width < 70 && offered.error && offered.class {
             let error = take(true, (width * 11 / 20 - 7).min(24));
-            return Columns { time, error, class: rest, queue, attempts, message: 0 };
+            return ListColumns { time, error, class: rest, queue, attempts, message: 0 };
         }
         let (widest_error, widest_class) = match width {
             0..70 => (16, 16),
@@ -196,7 +204,7 @@ impl Columns {
         };
         let class = take(offered.class, widest_class);
         let error = take(offered.error, widest_error);
-        Columns { time, error, class, queue, attempts, message: rest }
+        ListColumns { time, error, class, queue, attempts, message: rest }
     }
 
     fn each(&self) -> [(usize, &'static str); 5] {
@@ -210,18 +218,18 @@ impl Columns {
     }
 }
 
-fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, shown: &[&Entry], now: Timestamp) {
+fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &ListColumns, shown: &[&Entry], now: Timestamp) {
     let time = format::moment_title("time", plan.time, shown.iter().filter_map(|e| e.row.at), now, canvas.theme.zone);
     let mut pen = canvas.row(area, 1);
-    pen.skip(LEAD).cell(Role::Dim, &time, plan.time);
+    pen.skip(LEAD).cell(StyleRole::Dim, &time, plan.time);
     for (width, title) in plan.each() {
         if width > 0 {
-            pen.skip(1).cell(Role::Dim, title, width);
+            pen.skip(1).cell(StyleRole::Dim, title, width);
         }
     }
 }
 
-fn row(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, line: &JobLine<'_>, model: &Model, now: Timestamp) {
+fn row(canvas: &mut Canvas<'_>, area: Rect, plan: &ListColumns, line: &JobLine<'_>, model: &Model, now: Timestamp) {
     let theme = canvas.theme;
     let glyphs = theme.glyphs;
     let row = &line.entry.row;
@@ -233,7 +241,7 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, line: &JobLine<'_>, 
     });
     let reserved = remark.as_ref().map_or(0, |text| columns(text, theme) + 1);
     // What is out of date is dim as a whole, and a word at its end says why.
-    let role = |role: Role| if stale.is_some() { Role::Dim } else { role };
+    let role = |role: StyleRole| if stale.is_some() { StyleRole::Dim } else { role };
     let in_range = model.list.range.as_ref() == Some(&row.id);
     let mark = if model.list.marks.has(&row.id) {
         glyphs.mark
@@ -243,16 +251,19 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, line: &JobLine<'_>, 
         ""
     };
     let mut pen = canvas.row(area, 0);
-    pen.cell(Role::Key, if line.here { glyphs.cursor } else { "" }, 1);
-    pen.cell(Role::Mark, mark, 1);
-    pen.cell(role(Role::Time), &format::moment(row.at, now, plan.time, theme.zone), plan.time);
+    pen.cell(StyleRole::Key, if line.here { glyphs.cursor } else { "" }, 1);
+    pen.cell(StyleRole::Mark, mark, 1);
+    pen.cell(role(StyleRole::Time), &format::moment(row.at, now, plan.time, theme.zone), plan.time);
     pen.reserve(reserved);
     let values = [
-        (Role::Error, line.error.to_owned()),
-        (Role::Class, line.class.to_owned()),
-        (Role::Queue, format::field(row.queue.as_ref())),
-        (Role::Number, format::attempts(row)),
-        (Role::Text, if stale.is_some() { format::field(row.message_beyond_class().as_ref()) } else { message(row) }),
+        (StyleRole::Error, line.error.to_owned()),
+        (StyleRole::Class, line.class.to_owned()),
+        (StyleRole::Queue, format::field(row.queue.as_ref())),
+        (StyleRole::Number, format::attempts(row)),
+        (
+            StyleRole::Text,
+            if stale.is_some() { format::field(row.message_beyond_class().as_ref()) } else { message(row) },
+        ),
     ];
     for ((width, _), (text_role, text)) in plan.each().into_iter().zip(values) {
         if width > 0 {
@@ -262,10 +273,10 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, line: &JobLine<'_>, 
     if let Some(text) = remark {
         let mut pen = canvas.row(area, 0);
         let at = usize::from(area.width).saturating_sub(reserved - 1);
-        pen.skip(at).put(Role::Warning, &text);
+        pen.skip(at).put(StyleRole::Warning, &text);
     }
     if line.here {
-        canvas.tint(area, if model.screen.focus == Focus::List { Role::Cursor } else { Role::CursorDim });
+        canvas.tint(area, if model.screen.focus == Focus::List { StyleRole::Cursor } else { StyleRole::CursorDim });
     }
 }
 
@@ -286,7 +297,7 @@ mod tests {
     #[test]
     fn the_columns_fill_the_width_exactly_at_every_width() {
         for (width, offered) in (40..=220).flat_map(|width| each_offer().map(move |offered| (width, offered))) {
-            let plan = Columns::fit(width, &offered);
+            let plan = ListColumns::fit(width, &offered);
             let used: usize = plan.each().iter().filter(|(w, _)| *w > 0).map(|(w, _)| w + 1).sum();
             assert_eq!(LEAD + plan.time + used, width, "{offered:?} {plan:?}");
             assert!(!offered.error || plan.error >= 12, "{width}: {plan:?}");
@@ -296,8 +307,8 @@ mod tests {
     #[test]
     fn a_column_that_says_nothing_gives_its_room_to_the_message() {
         let all = Offered { error: true, class: true, queue: true, attempts: true };
-        let without = Columns::fit(140, &Offered { queue: false, ..all });
-        let with = Columns::fit(140, &all);
+        let without = ListColumns::fit(140, &Offered { queue: false, ..all });
+        let with = ListColumns::fit(140, &all);
         assert_eq!((without.queue, without.message), (0, with.message + with.queue + 1));
         assert!(with.message >= 50, "{with:?}");
     }

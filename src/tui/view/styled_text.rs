@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::{StyleRole, Theme};
 
 /// Text in one or more roles.
 #[derive(Clone, Debug, Default)]
 pub struct Phrase<'t> {
-    parts: Vec<(Role, Cow<'t, str>)>,
+    parts: Vec<(StyleRole, Cow<'t, str>)>,
 }
 
 impl<'t> Phrase<'t> {
     /// A phrase in one role.
-    pub fn of(role: Role, text: impl Into<Cow<'t, str>>) -> Self {
+    pub fn of(role: StyleRole, text: impl Into<Cow<'t, str>>) -> Self {
         Self::default().and(role, text)
     }
 
@@ -25,7 +25,7 @@ impl<'t> Phrase<'t> {
     }
 
     /// Goes on in a role.
-    pub fn and(mut self, role: Role, text: impl Into<Cow<'t, str>>) -> Self {
+    pub fn and(mut self, role: StyleRole, text: impl Into<Cow<'t, str>>) -> Self {
         self.parts.push((role, text.into()));
         self
     }
@@ -37,7 +37,7 @@ impl<'t> Phrase<'t> {
     }
 
     /// The parts, from left to right.
-    pub fn parts(&self) -> &[(Role, Cow<'t, str>)] {
+    pub fn parts(&self) -> &[(StyleRole, Cow<'t, str>)] {
         &self.parts
     }
 
@@ -49,7 +49,7 @@ impl<'t> Phrase<'t> {
 
 /// The end of a line that a phrase stands at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum LineEnd {
     /// From the left on.
     Left,
     /// Against the right end.
@@ -62,7 +62,7 @@ pub struct Ranked<'t> {
     /// Place in the order of leaving; 0 stays.
     pub rank: u8,
     /// Where it stands.
-    pub side: Side,
+    pub side: LineEnd,
     /// What is shown.
     pub phrase: Phrase<'t>,
 }
@@ -70,12 +70,12 @@ pub struct Ranked<'t> {
 impl<'t> Ranked<'t> {
     /// A phrase on the left.
     pub fn left(rank: u8, phrase: Phrase<'t>) -> Self {
-        Self { rank, side: Side::Left, phrase }
+        Self { rank, side: LineEnd::Left, phrase }
     }
 
     /// A phrase on the right.
     pub fn right(rank: u8, phrase: Phrase<'t>) -> Self {
-        Self { rank, side: Side::Right, phrase }
+        Self { rank, side: LineEnd::Right, phrase }
     }
 }
 
@@ -93,17 +93,17 @@ pub fn prune(phrases: &mut Vec<Ranked<'_>>, gap: usize, width: usize, theme: &Th
 pub fn draw_line(canvas: &mut Canvas<'_>, area: Rect, row: usize, mut phrases: Vec<Ranked<'_>>, gap: usize) {
     let theme = canvas.theme;
     prune(&mut phrases, gap, usize::from(area.width).saturating_sub(2), theme);
-    let right: usize = phrases.iter().filter(|p| p.side == Side::Right).map(|p| p.phrase.width(theme) + gap).sum();
+    let right: usize = phrases.iter().filter(|p| p.side == LineEnd::Right).map(|p| p.phrase.width(theme) + gap).sum();
     let mut pen = canvas.row(area, row);
     pen.skip(1).reserve(1);
     let left = pen.left().saturating_sub(right);
     pen.reserve(right);
-    for item in phrases.iter().filter(|p| p.side == Side::Left) {
+    for item in phrases.iter().filter(|p| p.side == LineEnd::Left) {
         pen.phrase(&item.phrase).skip(gap);
     }
     let mut pen = canvas.row(area, row);
     pen.skip(1).reserve(1).skip(left);
-    for item in phrases.iter().filter(|p| p.side == Side::Right) {
+    for item in phrases.iter().filter(|p| p.side == LineEnd::Right) {
         pen.skip(gap).phrase(&item.phrase);
     }
 }

@@ -7,11 +7,11 @@
 //! ```
 
 use super::styled_text::Phrase;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::{StyleRole, Theme};
 
 /// How much of each tab is said, the longest form first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum TabForm {
     /// All that there is to say.
     Whole,
     /// Its word, and more only of the open one.
@@ -34,24 +34,24 @@ pub struct TabStrip {
 
 impl TabStrip {
     /// The longest form that fits, or the shortest. `label` tells what the `n`th tab is called in a form.
-    pub fn fit(&self, room: usize, theme: &Theme, label: impl Fn(usize, Form) -> String) -> Phrase<'static> {
-        let forms = [Form::Whole, Form::Short].map(|form| self.phrase(form, &label));
+    pub fn fit(&self, room: usize, theme: &Theme, label: impl Fn(usize, TabForm) -> String) -> Phrase<'static> {
+        let forms = [TabForm::Whole, TabForm::Short].map(|form| self.phrase(form, &label));
         let fitting = forms.into_iter().find(|phrase| phrase.width(theme) <= room);
-        fitting.unwrap_or_else(|| self.phrase(Form::Alone, &label))
+        fitting.unwrap_or_else(|| self.phrase(TabForm::Alone, &label))
     }
 
-    fn phrase(&self, form: Form, label: &impl Fn(usize, Form) -> String) -> Phrase<'static> {
+    fn phrase(&self, form: TabForm, label: &impl Fn(usize, TabForm) -> String) -> Phrase<'static> {
         let mut phrase = Phrase::empty();
         for n in 0..self.count {
             let gap = if n == 0 { "" } else { " " };
             let number = if self.hears { format!("{} ", n + 1) } else { String::new() };
             phrase = match form {
                 _ if self.open == Some(n) => {
-                    let role = if self.focused { Role::TitleFocused } else { Role::Strong };
-                    phrase.and(Role::Title, gap).and(role, format!("[{number}{}]", label(n, form)))
+                    let role = if self.focused { StyleRole::TitleFocused } else { StyleRole::Strong };
+                    phrase.and(StyleRole::Title, gap).and(role, format!("[{number}{}]", label(n, form)))
                 }
-                Form::Alone => phrase.and(Role::Key, format!("{gap}{number}").trim_end().to_owned()),
-                _ => phrase.and(Role::Key, format!("{gap}{number}")).and(Role::Title, label(n, form)),
+                TabForm::Alone => phrase.and(StyleRole::Key, format!("{gap}{number}").trim_end().to_owned()),
+                _ => phrase.and(StyleRole::Key, format!("{gap}{number}")).and(StyleRole::Title, label(n, form)),
             };
         }
         phrase

@@ -15,13 +15,13 @@ use crate::ledger::HistoryEntry;
 
 /// How a layout's payloads are read.
 #[derive(Clone, Copy)]
-pub(super) struct Reading<'a> {
+pub(super) struct PayloadRules<'a> {
     pub notation: &'a Notation,
     pub redactor: &'a Redactor,
     pub origins: &'a FrameOrigins,
 }
 
-impl Reading<'_> {
+impl PayloadRules<'_> {
     /// Arguments: JSON where they are JSON, with the framework's notation; else as they stand.
     pub fn arguments(self, detail: &JobDetail) -> TabText {
         let Some(stored) = present(detail.arguments.as_ref()) else {

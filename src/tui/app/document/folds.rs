@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 ///
 /// A fold keeps its first line on screen and hides the rest up to its last line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folds {
+pub struct LineFolds {
     /// Last line by first line, of every folded part, nested ones too.
     closed: BTreeMap<usize, usize>,
     /// The outermost of them, in order.
@@ -21,7 +21,7 @@ struct Outer {
     before: usize,
 }
 
-impl Folds {
+impl LineFolds {
     /// Folds the lines from `first` to `last`, both included. Nothing happens when there is nothing to hide.
     pub fn close(&mut self, first: usize, last: usize) {
         self.close_all([(first, last)]);
@@ -116,8 +116,8 @@ impl Folds {
 mod tests {
     use super::*;
 
-    fn folded(parts: &[(usize, usize)]) -> Folds {
-        let mut folds = Folds::default();
+    fn folded(parts: &[(usize, usize)]) -> LineFolds {
+        let mut folds = LineFolds::default();
         folds.close_all(parts.iter().copied());
         folds
     }

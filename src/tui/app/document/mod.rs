@@ -19,12 +19,12 @@ mod viewport;
 use std::fmt;
 use std::sync::Arc;
 
-pub use folds::Folds;
+pub use folds::LineFolds;
 pub use search::{Direction, Needle};
-pub use text_roles::{Piece, Row, TextRole};
+pub use text_roles::{ScreenRow, StyledPiece, TextRole};
 pub use viewport::{Spot, Viewport};
 
-use build::Reading;
+use build::PayloadRules;
 use highlight::Grammar;
 use tab_text::{TabText, Text};
 
@@ -126,7 +126,7 @@ impl JobDocument {
         notation: &Notation,
         redactor: &Redactor,
     ) -> JobDocument {
-        let reading = Reading { notation, redactor, origins: &FrameOrigins::default() };
+        let reading = PayloadRules { notation, redactor, origins: &FrameOrigins::default() };
         let bodies = Tab::ALL.map(|tab| match tab {
             Tab::Arguments => reading.arguments(&detail),
             Tab::Backtrace => reading.backtrace(&detail),
@@ -161,13 +161,13 @@ impl JobDocument {
     }
 
     /// A tab as it lies on a screen: what scrolling and drawing ask.
-    pub fn pane<'a>(&'a self, tab: Tab, folds: &'a Folds, width: usize, wrap: bool) -> Viewport<'a> {
+    pub fn pane<'a>(&'a self, tab: Tab, folds: &'a LineFolds, width: usize, wrap: bool) -> Viewport<'a> {
         Viewport::new(self.body(tab), folds, width, wrap)
     }
 
     /// Folds or unfolds the part that begins at `line`, or else the smallest one around it, and returns its first
     /// line; `None` when there is nothing to fold.
-    pub fn toggle(&self, tab: Tab, folds: &mut Folds, line: usize) -> Option<usize> {
+    pub fn toggle(&self, tab: Tab, folds: &mut LineFolds, line: usize) -> Option<usize> {
         if folds.is_closed(line) {
             folds.open(line);
             return Some(line);
@@ -178,7 +178,7 @@ impl JobDocument {
     }
 
     /// Folds every part that lies `level` parts deep; level 0 is the whole text, so 1 is the usual wish.
-    pub fn fold_level(&self, tab: Tab, folds: &mut Folds, level: usize) {
+    pub fn fold_level(&self, tab: Tab, folds: &mut LineFolds, level: usize) {
         folds.close_all(self.body(tab).parts(level));
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::text_roles::{Piece, TextRole};
+use super::text_roles::{StyledPiece, TextRole};
 
 /// One line of sanitised text and the role of each part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Styled {
     }
 
     /// The pieces of a part of the line, with those marked that lie in `hits` (ordered, apart from each other).
-    pub fn pieces(&self, part: Range<usize>, hits: &[Range<usize>]) -> Vec<Piece> {
+    pub fn pieces(&self, part: Range<usize>, hits: &[Range<usize>]) -> Vec<StyledPiece> {
         let mut pieces = Vec::new();
         let mut start = 0;
         for &(end, ink) in &self.runs {
@@ -61,10 +61,10 @@ impl Styled {
         pieces
     }
 
-    fn split_at_hits(&self, run: Range<usize>, ink: TextRole, hits: &[Range<usize>], pieces: &mut Vec<Piece>) {
+    fn split_at_hits(&self, run: Range<usize>, ink: TextRole, hits: &[Range<usize>], pieces: &mut Vec<StyledPiece>) {
         let mut push = |range: Range<usize>, hit| {
             if let Some(text) = self.text.get(range).filter(|text| !text.is_empty()) {
-                pieces.push(Piece { ink, text: text.to_owned(), hit });
+                pieces.push(StyledPiece { ink, text: text.to_owned(), hit });
             }
         };
         let mut at = run.start;

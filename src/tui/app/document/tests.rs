@@ -47,8 +47,8 @@ fn with_arguments(text: &str) -> JobDocument {
 }
 
 fn shown(document: &JobDocument, tab: Tab) -> Vec<String> {
-    let folds = Folds::default();
-    document.pane(tab, &folds, 200, false).window(Spot::default(), 1_000, 0, None).iter().map(Row::text).collect()
+    let folds = LineFolds::default();
+    document.pane(tab, &folds, 200, false).window(Spot::default(), 1_000, 0, None).iter().map(ScreenRow::text).collect()
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn the_applications_frames_come_first_and_libraries_are_dimmed() {
     assert_eq!(lines[0], "The application's frames: 1");
     assert_eq!(lines[1], "/srv/app/app/jobs/charge_job.rb:12:in `perform'");
     assert_eq!(lines[4..], trace.lines().collect::<Vec<_>>());
-    let folds = Folds::default();
+    let folds = LineFolds::default();
     let rows = document.pane(Tab::Backtrace, &folds, 200, false).window(Spot { line: 4, row: 0 }, 1, 0, None);
     assert!(rows[0].pieces.iter().all(|piece| piece.ink == TextRole::LibraryFrame));
 }
@@ -139,11 +139,11 @@ fn a_tab_without_text_says_why() {
         assert!(shown(&document, tab).is_empty());
         assert!(document.remark(tab).is_some_and(|remark| remark.len() > 10), "{tab:?}");
         assert_eq!(document.size(tab), Size::default());
-        let (folds, needle) = (Folds::default(), Needle::new("x").expect("words"));
+        let (folds, needle) = (LineFolds::default(), Needle::new("x").expect("words"));
         let pane = document.pane(tab, &folds, 80, true);
         assert_eq!((pane.bottom(5), pane.scroll(Spot::default(), 9), pane.shown()), Default::default());
         assert_eq!(document.search(tab, &needle, 3, Direction::Backward), None);
-        assert_eq!(document.toggle(tab, &mut Folds::default(), 3), None);
+        assert_eq!(document.toggle(tab, &mut LineFolds::default(), 3), None);
     }
 }
 
@@ -186,7 +186,7 @@ fn history_says_what_was_done_by_whom_and_why() {
 #[test]
 fn hits_are_marked_and_found_inside_folds() {
     let document = with_arguments(r#"{"a":{"needle":1},"b":"a Needle in hay"}"#);
-    let mut folds = Folds::default();
+    let mut folds = LineFolds::default();
     document.fold_level(Tab::Arguments, &mut folds, 1);
     let needle = Needle::new("needle").expect("words");
     let line = document.search(Tab::Arguments, &needle, 0, Direction::Forward).expect("a hit");
@@ -205,7 +205,7 @@ fn ten_megabytes_are_built_and_drawn_anywhere() {
     let text = format!("[{}]", rows.join(","));
     let document = with_arguments(&text);
     assert_eq!(document.size(Tab::Arguments), Size { bytes: text.len(), lines: 150_000 * 8 + 2 });
-    let mut folds = Folds::default();
+    let mut folds = LineFolds::default();
     document.fold_level(Tab::Arguments, &mut folds, 1);
     let pane = document.pane(Tab::Arguments, &folds, 80, true);
     assert_eq!(pane.shown(), 150_002);
@@ -223,7 +223,7 @@ proptest! {
         steps in prop::collection::vec(-6isize..7, 0..12),
     ) {
         let document = document(JobDetail { message: Some(lines.join("\n").as_str().into()), ..detail() });
-        let folds = Folds::default();
+        let folds = LineFolds::default();
         let pane = document.pane(Tab::Error, &folds, width, true);
         let all: Vec<(usize, usize)> =
             pane.window(Spot::default(), usize::MAX, 0, None).iter().map(|row| (row.line, row.row)).collect();

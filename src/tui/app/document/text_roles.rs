@@ -43,7 +43,7 @@ pub enum TextRole {
 
 /// A piece of one row: safe for the terminal, in one role.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct StyledPiece {
     /// The role.
     pub ink: TextRole,
     /// Sanitised text without line breaks.
@@ -54,7 +54,7 @@ pub struct Piece {
 
 /// One row of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct ScreenRow {
     /// The line of the document that it shows.
     pub line: usize,
     /// Which row of that line it is: greater than 0 only where long lines are wrapped.
@@ -62,12 +62,12 @@ pub struct Row {
     /// Whether something can be folded here: `Some(true)` when it is folded now. Only on a line's first row.
     pub fold: Option<bool>,
     /// The pieces, from left to right; together no wider than was asked for.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<StyledPiece>,
     /// Whether the line goes on to the right of what is shown.
     pub cut: bool,
 }
 
-impl Row {
+impl ScreenRow {
     /// The row's text without roles.
     pub fn text(&self) -> String {
         self.pieces.iter().map(|span| span.text.as_str()).collect()

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::folds::Folds;
+use super::folds::LineFolds;
 use super::search::Needle;
 use super::styled::{Styled, crop, wrap};
 use super::tab_text::TabText;
-use super::text_roles::Row;
+use super::text_roles::ScreenRow;
 
 /// A place in a pane: a line, and one of its rows where long lines are wrapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,13 +21,13 @@ pub struct Spot {
 #[derive(Clone, Copy, Debug)]
 pub struct Viewport<'a> {
     body: &'a TabText,
-    folds: &'a Folds,
+    folds: &'a LineFolds,
     width: usize,
     wrap: bool,
 }
 
 impl<'a> Viewport<'a> {
-    pub(super) fn new(body: &'a TabText, folds: &'a Folds, width: usize, wrap: bool) -> Self {
+    pub(super) fn new(body: &'a TabText, folds: &'a LineFolds, width: usize, wrap: bool) -> Self {
         Self { body, folds, width: width.max(1), wrap }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Viewport<'a> {
 
     /// The rows on a screen of `height` rows from `top` on. `left` skips columns, where lines are not wrapped; hits of
     /// `needle` are marked.
-    pub fn window(&self, top: Spot, height: usize, left: usize, needle: Option<&Needle>) -> Vec<Row> {
+    pub fn window(&self, top: Spot, height: usize, left: usize, needle: Option<&Needle>) -> Vec<ScreenRow> {
         let mut rows = Vec::with_capacity(height.min(512));
         let Spot { line, row } = self.clamp(top);
         let mut next = (self.body.len() > 0).then_some((line, row));
@@ -99,14 +99,14 @@ impl<'a> Viewport<'a> {
         rows
     }
 
-    fn rows(&self, line: usize, left: usize, needle: Option<&Needle>, wanted: Range<usize>, out: &mut Vec<Row>) {
+    fn rows(&self, line: usize, left: usize, needle: Option<&Needle>, wanted: Range<usize>, out: &mut Vec<ScreenRow>) {
         let folded = self.folds.is_closed(line);
         let styled = self.body.line(line, folded);
         let hits = needle.map(|needle| needle.hits(styled.text())).unwrap_or_default();
         let parts = self.parts(&styled, left);
         for (row, (part, cut)) in parts.into_iter().enumerate().take(wanted.end).skip(wanted.start) {
             let fold = (row == 0 && self.body.is_part(line)).then_some(folded);
-            out.push(Row { line, row, fold, pieces: styled.pieces(part, &hits), cut });
+            out.push(ScreenRow { line, row, fold, pieces: styled.pieces(part, &hits), cut });
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::tui::app::document::{Direction, Folds, JobDocument, Needle, Spot, Tab, Viewport};
+use crate::tui::app::document::{Direction, JobDocument, LineFolds, Needle, Spot, Tab, Viewport};
 
 /// How long a job stays on screen while the next one is fetched.
 const PATIENCE: Duration = Duration::from_millis(150);
@@ -18,7 +18,7 @@ pub struct TabView {
     /// Line of the cursor.
     pub line: usize,
     /// What is folded.
-    pub folds: Folds,
+    pub folds: LineFolds,
 }
 
 /// The detail pane.

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::loaded_range::LoadedRange;
-use super::marks::Marks;
-use super::varied::{Column, Varied};
+use super::marks::SelectionMarks;
+use super::varied::{OptionalColumn, Varied};
 use crate::domain::job::{JobId, State};
 use crate::store::{Cursor, Entry, Page, Position, Scanned, Sort};
 
@@ -26,7 +26,7 @@ pub enum Stale {
 
 /// Where the rows that were asked for belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum ListSide {
     /// They replace the list, from its start.
     Start,
     /// They replace the list, from its end.
@@ -45,7 +45,7 @@ pub struct ListPane {
     /// The order.
     pub sort: Sort,
     /// What is marked.
-    pub marks: Marks,
+    pub marks: SelectionMarks,
     /// Where a range of marks began.
     pub range: Option<JobId>,
     /// Rows that are no longer as they were read.
@@ -98,7 +98,7 @@ impl ListPane {
     }
 
     /// Whether a column says the same of every row, of which there are more than one.
-    pub fn is_same(&self, column: Column) -> bool {
+    pub fn is_same(&self, column: OptionalColumn) -> bool {
         self.rows.entries.len() > 1 && self.varied.is_same(column)
     }
 
@@ -134,7 +134,7 @@ impl ListPane {
 
     /// Forgets all rows, as when the filter or the order changes.
     pub fn clear(&mut self) {
-        *self = ListPane { sort: self.sort, marks: Marks::None, ..ListPane::default() };
+        *self = ListPane { sort: self.sort, marks: SelectionMarks::None, ..ListPane::default() };
     }
 
     /// Moves the cursor by `by` rows and scrolls so that it stays within `height`.
@@ -190,21 +190,21 @@ impl ListPane {
     }
 
     /// What should be read next so that a page of rows lies ready on either side of the screen.
-    pub fn wanted(&self, height: usize) -> Option<(Side, Cursor)> {
+    pub fn wanted(&self, height: usize) -> Option<(ListSide, Cursor)> {
         if self.halted {
             return None;
         }
         if !self.loaded {
-            return Some((Side::Start, Cursor::Start));
+            return Some((ListSide::Start, Cursor::Start));
         }
         let ahead = self.rows.entries.len().saturating_sub(self.top + height);
         match (&self.rows.below, &self.rows.above) {
             // Until all of the table was read, the next hit may belong anywhere.
-            (Some(cursor @ Cursor::Stored(_)), _) => Some((Side::Below, cursor.clone())),
-            (Some(cursor), _) if ahead < height || self.awaited.is_some() => Some((Side::Below, cursor.clone())),
-            (_, Some(cursor)) if self.top < height => Some((Side::Above, cursor.clone())),
+            (Some(cursor @ Cursor::Stored(_)), _) => Some((ListSide::Below, cursor.clone())),
+            (Some(cursor), _) if ahead < height || self.awaited.is_some() => Some((ListSide::Below, cursor.clone())),
+            (_, Some(cursor)) if self.top < height => Some((ListSide::Above, cursor.clone())),
             // All that stood there is gone: what is left comes before.
-            (None, None) if self.rows.since.is_some() => Some((Side::End, Cursor::End)),
+            (None, None) if self.rows.since.is_some() => Some((ListSide::End, Cursor::End)),
             _ => None,
         }
     }
@@ -237,7 +237,7 @@ impl ListPane {
     }
 
     /// Takes in the rows that were asked for.
-    pub fn receive(&mut self, side: Side, page: Page, height: usize) {
+    pub fn receive(&mut self, side: ListSide, page: Page, height: usize) {
         self.varied.learn(&page.entries);
         let ids = page.entries.iter().map(|e| &e.row.id);
         match self.overtaken {
@@ -250,9 +250,9 @@ impl ListPane {
             self.fresh.retain(|id| here.contains(id));
         }
         match side {
-            Side::Start | Side::Around => {
+            ListSide::Start | ListSide::Around => {
                 let stood = self.stood();
-                let since = Some(self.from.clone()).filter(|from| side == Side::Around && *from != Cursor::Start);
+                let since = Some(self.from.clone()).filter(|from| side == ListSide::Around && *from != Cursor::Start);
                 self.rows = LoadedRange { entries: page.entries.into(), above: None, below: page.next, since };
                 self.rows.lead();
                 self.loaded = true;
@@ -263,13 +263,13 @@ impl ListPane {
                 self.top = 0;
                 self.settle(stood, height);
             }
-            Side::End => {
+            ListSide::End => {
                 self.rows = LoadedRange { entries: page.entries.into(), above: page.next, below: None, since: None };
                 (self.loaded, self.awaited) = (true, None);
                 self.place = self.rows.entries.back().map(|e| e.row.id.clone());
                 self.top = self.rows.entries.len().saturating_sub(height);
             }
-            Side::Below => {
+            ListSide::Below => {
                 match self.is_searching() {
                     true => self.scatter(page, height),
                     false => self.append(page),
@@ -281,7 +281,7 @@ impl ListPane {
                     self.place = self.rows.entries.front().map(|e| e.row.id.clone());
                 }
             }
-            Side::Above => {
+            ListSide::Above => {
                 self.prepend(page);
                 // Rows that were fewer than the screen has stood at its top.
                 self.top = self.top.min(self.rows.entries.len().saturating_sub(height));

@@ -24,7 +24,7 @@ const HICCUP: Duration = Duration::from_secs(10);
 
 /// How we stand with the source.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub enum Link {
+pub enum ConnectionState {
     /// Connecting for the first time.
     #[default]
     Connecting,
@@ -66,7 +66,7 @@ impl From<&StoreError> for Loss {
 
 /// The live watch.
 #[derive(Debug)]
-pub struct Live {
+pub struct LiveState {
     /// How often it is looked.
     pub poll: Poll,
     /// What the watch has left to spend.
@@ -76,7 +76,7 @@ pub struct Live {
     /// Where the next poll goes on from.
     pub watermark: Option<Watermark>,
     /// How we stand with the source.
-    pub link: Link,
+    pub link: ConnectionState,
     /// Whether the operator paused the watch.
     pub paused: bool,
     /// When the source was last heard.
@@ -109,7 +109,7 @@ pub struct Live {
     pub skew: i64,
 }
 
-impl Live {
+impl LiveState {
     /// A watch that polls every `refresh` while that is cheap, and takes no more than `share` of the database's time.
     pub fn new(refresh: Duration, share: LoadShare) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl Live {
             purse: QueryBudget::new(share),
             is_behind: false,
             watermark: None,
-            link: Link::Connecting,
+            link: ConnectionState::Connecting,
             paused: false,
             heard_at: None,
             totals: None,
@@ -147,7 +147,7 @@ impl Live {
 
     /// Whether what is shown may be out of date: the link is down, or nothing was heard for a while.
     pub fn is_stale(&self) -> bool {
-        matches!(self.link, Link::Down { .. })
+        matches!(self.link, ConnectionState::Down { .. })
     }
 
     /// Takes in what a poll cost. A number that moves with every poll draws the eye, and keeps a terminal at the end of
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_cost_of_polls_is_told_again_only_when_it_has_changed_for_good() {
-        let mut live = Live::new(Duration::from_secs(1), LoadShare::DEFAULT);
+        let mut live = LiveState::new(Duration::from_secs(1), LoadShare::DEFAULT);
         let mut told = |ms: u64| {
             live.heard_cost(Duration::from_millis(ms));
             live.cost.as_millis()
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn totals_that_were_counted_are_not_given_up_for_a_guess_that_may_mean_the_same() {
-        let mut live = Live::new(Duration::from_secs(1), LoadShare::DEFAULT);
+        let mut live = LiveState::new(Duration::from_secs(1), LoadShare::DEFAULT);
         let guess = |n| Count { n, exactness: Exactness::Estimate };
         let mut ignored = |count: Count| {
             live.take_totals(vec![(State::Dead, Count::exact(9)), (State::Ignored, count)], Timestamp(1));
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_poll_that_waits_is_not_late_while_the_source_answers_something_else() {
-        let mut live = Live::new(Duration::from_secs(1), LoadShare::DEFAULT);
+        let mut live = LiveState::new(Duration::from_secs(1), LoadShare::DEFAULT);
         let at = |seconds: i64| Some(Timestamp(seconds * 1_000_000));
         live.next_poll = at(10);
         assert_eq!(live.late_at(), at(14));

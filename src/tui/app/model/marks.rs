@@ -6,7 +6,7 @@ use crate::domain::job::JobId;
 
 /// Which jobs are marked.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Marks {
+pub enum SelectionMarks {
     /// None.
     #[default]
     None,
@@ -16,7 +16,7 @@ pub enum Marks {
     All,
 }
 
-impl Marks {
+impl SelectionMarks {
     /// Whether a job is marked.
     pub fn has(&self, id: &JobId) -> bool {
         match self {

@@ -15,16 +15,16 @@ mod varied;
 pub use detail::{DetailPane, TabView};
 pub use filter::FilterState;
 pub use histogram::{BarValue, CountedFor, HistogramPane};
-pub use list::{ListPane, PAGE, Side, Stale};
-pub use live::{Link, Live, Loss};
-pub use marks::Marks;
+pub use list::{ListPane, ListSide, PAGE, Stale};
+pub use live::{ConnectionState, LiveState, Loss};
+pub use marks::SelectionMarks;
 pub use overlay::{
-    Candidate, Held, HelpPage, InputError, InputLine, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading,
-    ResumeDialog, Runner, RunsPage,
+    Candidate, HeldKey, HelpPage, InputError, InputLine, Overlay, Picker, PlanDialog, Purpose, READ_FIRST,
+    ResumeDialog, Runner, RunsPage, ScrollState,
 };
-pub use preview::{Preview, REST, Shown};
+pub use preview::{Preview, REST, ShownBar};
 pub use requests::OpenRequests;
-pub use varied::Column;
+pub use varied::OptionalColumn;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -40,7 +40,7 @@ use crate::domain::text::head;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Run, RunId};
 use crate::store::Outdated;
-use crate::tui::keys::{Command, KeyContext};
+use crate::tui::keys::{KeyCommand, KeyContext};
 
 /// Characters of a text that are looked through to draw a line of it, far more than one shows.
 const SHOWN: usize = 4_000;
@@ -62,7 +62,7 @@ pub enum Focus {
 
 /// The source, and what is open in it.
 #[derive(Debug, Default)]
-pub struct Source {
+pub struct SourceState {
     /// As the header shows it; never a password.
     pub label: String,
     /// The options by which another command line reaches it.
@@ -88,7 +88,7 @@ pub enum ReopenReason {
     Turned,
 }
 
-impl Source {
+impl SourceState {
     /// A command line for a shell: these words, and the options that reach this source.
     pub fn shell(&self, words: &[&str]) -> String {
         let reach = self.reach.iter().map(String::as_str);
@@ -134,7 +134,7 @@ pub struct Notice {
 
 /// The terminal and what is in front on it.
 #[derive(Debug, Default)]
-pub struct Screen {
+pub struct ScreenState {
     /// Columns and rows.
     pub size: (u16, u16),
     /// The pane that keys go to.
@@ -151,9 +151,9 @@ pub struct Screen {
 #[derive(Debug)]
 pub struct Model {
     /// Where the jobs come from.
-    pub source: Source,
+    pub source: SourceState,
     /// The link and the watch.
-    pub live: Live,
+    pub live: LiveState,
     /// The filter in force.
     pub filter: FilterState,
     /// The bars.
@@ -169,7 +169,7 @@ pub struct Model {
     /// The run that is going.
     pub runner: Runner,
     /// The terminal.
-    pub screen: Screen,
+    pub screen: ScreenState,
     /// Settings.
     pub settings: Settings,
     /// Questions under way.
@@ -178,11 +178,11 @@ pub struct Model {
 
 impl Model {
     /// A console that is about to connect.
-    pub fn new(source: Source, filter: FilterState, settings: Settings, size: (u16, u16)) -> Self {
+    pub fn new(source: SourceState, filter: FilterState, settings: Settings, size: (u16, u16)) -> Self {
         let mouse = settings.mouse;
         Self {
             source,
-            live: Live::new(settings.refresh, settings.budget),
+            live: LiveState::new(settings.refresh, settings.budget),
             filter,
             histogram: HistogramPane::new(Facet::Error),
             list: ListPane::default(),
@@ -190,7 +190,7 @@ impl Model {
             detail: DetailPane::default(),
             overlay: Overlay::None,
             runner: Runner::default(),
-            screen: Screen { size, mouse, ..Screen::default() },
+            screen: ScreenState { size, mouse, ..ScreenState::default() },
             settings,
             requests: OpenRequests::default(),
         }
@@ -259,7 +259,7 @@ impl Model {
     }
 
     /// The first key of a command, for a sentence that names it.
-    pub fn key(&self, command: Command) -> String {
+    pub fn key(&self, command: KeyCommand) -> String {
         self.settings.keys.key(command).to_owned()
     }
 

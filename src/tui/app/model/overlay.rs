@@ -12,7 +12,7 @@ use crate::ledger::{Run, RunId, RunState};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::tui::StoreChoice;
-use crate::tui::keys::{Command, KeyContext};
+use crate::tui::keys::{KeyCommand, KeyContext};
 
 /// The one thing over the panes.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub enum Overlay {
     /// The gauge of the run that is going.
     Run,
     /// The receipt of a run.
-    Receipt(Box<Run>, Reading),
+    Receipt(Box<Run>, ScrollState),
     /// Runs of the ledger.
     Runs(RunsPage),
     /// Text to be read: a command line, a long sentence.
@@ -43,7 +43,7 @@ pub enum Overlay {
         /// Lines.
         lines: Vec<String>,
         /// Scroll.
-        reading: Reading,
+        reading: ScrollState,
     },
     /// The question before the run at the cursor of the page of runs is gone on with.
     Resume(ResumeDialog),
@@ -53,7 +53,7 @@ pub enum Overlay {
 
 /// How far something that is only read is scrolled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct ScrollState {
     /// First line on screen.
     pub top: usize,
 }
@@ -64,7 +64,7 @@ pub struct HelpPage {
     /// Where the keys went that asked for it.
     pub place: KeyContext,
     /// How far it is scrolled.
-    pub reading: Reading,
+    pub reading: ScrollState,
     /// Only lines with these words are shown.
     pub search: Input,
     /// Whether they are being typed.
@@ -74,7 +74,7 @@ pub struct HelpPage {
 impl HelpPage {
     /// The whole page.
     pub fn new(place: KeyContext) -> Self {
-        Self { place, reading: Reading::default(), search: Input::default(), typing: false }
+        Self { place, reading: ScrollState::default(), search: Input::default(), typing: false }
     }
 
     /// Whether a line is shown.
@@ -137,7 +137,7 @@ pub struct RunsPage {
     /// Index of the cursor.
     pub at: usize,
     /// The receipt of the run at the cursor, while it is read.
-    pub receipt: Option<Reading>,
+    pub receipt: Option<ScrollState>,
     /// When they are asked for again: other operators may be at work.
     pub next: Option<Timestamp>,
 }
@@ -274,9 +274,9 @@ pub struct Candidate {
 
 /// The key that acts, as it was pressed last. Held, it comes again and again, while each run puts the cursor on the next job.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct HeldKey {
     /// What it asks for.
-    pub command: Command,
+    pub command: KeyCommand,
     /// When it came last.
     pub at: Timestamp,
     /// Whether it was all that a run took to be confirmed.
@@ -293,9 +293,9 @@ const REPEATS: Duration = Duration::from_millis(700);
 /// What comes on the screen is read no faster than this.
 pub const READ_FIRST: Duration = Duration::from_millis(400);
 
-impl Held {
+impl HeldKey {
     /// The key was pressed.
-    pub fn new(command: Command, at: Timestamp) -> Self {
+    pub fn new(command: KeyCommand, at: Timestamp) -> Self {
         Self { command, at, acted: false, drawn: None, seen: None }
     }
 
@@ -332,7 +332,7 @@ pub struct Runner {
     /// Whether the console leaves when it has stopped.
     pub leave_after: bool,
     /// The key that acts, while it may be held.
-    pub held: Option<Held>,
+    pub held: Option<HeldKey>,
     /// Why, of the plan that was asked for last.
     pub reason: Option<String>,
     /// The last run that did anything, with its verb, for its undo.

@@ -15,7 +15,7 @@ pub struct Preview {
     /// When the jobs of the bar under the cursor are read, where it has moved.
     pub due: Option<Timestamp>,
     /// What is shown.
-    pub shown: Option<Shown>,
+    pub shown: Option<ShownBar>,
     /// When they were asked for again because something has changed.
     pub asked: Option<Timestamp>,
     /// What that cost.
@@ -24,7 +24,7 @@ pub struct Preview {
 
 /// A bar whose jobs are shown.
 #[derive(Debug)]
-pub struct Shown {
+pub struct ShownBar {
     /// What the bar stands for.
     pub value: BarValue,
     /// The filter in force, narrowed to the bar, as written.

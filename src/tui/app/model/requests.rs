@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::list::Side;
+use super::list::ListSide;
 use crate::domain::job::JobId;
 use crate::tui::app::effect::{Effect, Request, RequestId, Slot};
 
@@ -12,7 +12,7 @@ pub struct OpenRequests {
     next: u64,
     open: HashMap<Slot, RequestId>,
     /// Where the rows of the page that was asked for belong.
-    pub page: Option<Side>,
+    pub page: Option<ListSide>,
     /// The job whose detail was asked for.
     pub detail: Option<JobId>,
 }

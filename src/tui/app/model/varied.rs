@@ -7,12 +7,12 @@ use crate::store::Entry;
 /// nothing comes and goes while one scrolls.
 #[derive(Debug, Default)]
 pub struct Varied {
-    first: Option<Values>,
+    first: Option<ColumnValues>,
     differ: [bool; 4],
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Values {
+struct ColumnValues {
     error: Option<Untrusted>,
     class: Option<Untrusted>,
     queue: Option<Untrusted>,
@@ -21,7 +21,7 @@ struct Values {
 
 /// A column that may be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
+pub enum OptionalColumn {
     /// The error class.
     Error,
     /// The job class.
@@ -37,7 +37,7 @@ impl Varied {
     pub fn learn<'e>(&mut self, entries: impl IntoIterator<Item = &'e Entry>) {
         for Entry { row, .. } in entries {
             let Some(first) = &self.first else {
-                self.first = Some(Values {
+                self.first = Some(ColumnValues {
                     error: row.error_class.clone(),
                     class: row.job_class.clone(),
                     queue: row.queue.clone(),
@@ -45,15 +45,15 @@ impl Varied {
                 });
                 continue;
             };
-            self.differ[Column::Error as usize] |= first.error != row.error_class;
-            self.differ[Column::Class as usize] |= first.class != row.job_class;
-            self.differ[Column::Queue as usize] |= first.queue != row.queue;
-            self.differ[Column::Attempts as usize] |= first.attempts != (row.attempts, row.max_attempts);
+            self.differ[OptionalColumn::Error as usize] |= first.error != row.error_class;
+            self.differ[OptionalColumn::Class as usize] |= first.class != row.job_class;
+            self.differ[OptionalColumn::Queue as usize] |= first.queue != row.queue;
+            self.differ[OptionalColumn::Attempts as usize] |= first.attempts != (row.attempts, row.max_attempts);
         }
     }
 
     /// Whether a column has said the same of every row.
-    pub fn is_same(&self, column: Column) -> bool {
+    pub fn is_same(&self, column: OptionalColumn) -> bool {
         !self.differ[column as usize]
     }
 }

@@ -105,7 +105,7 @@ fn marked_jobs_stay_on_screen() {
     let mut console = console(50, 20, (140, 45));
     console.keys("Tab Space Tab Tab j").wait(REST);
     assert_eq!(asked(&console), None);
-    assert!(matches!(&console.model.list.marks, Marks::Some(ids) if ids.len() == 1));
+    assert!(matches!(&console.model.list.marks, SelectionMarks::Some(ids) if ids.len() == 1));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_search_for_what_is_only_looked_at_ends_after_a_step() {
 #[test]
 fn what_the_cursor_came_to_while_the_link_was_down_is_shown_when_it_is_back() {
     let mut console = previewed((140, 45));
-    console.model.live.link = Link::Down {
+    console.model.live.link = ConnectionState::Down {
         loss: crate::tui::app::model::Loss::Connection,
         reason: "gone".into(),
         retry_at: console.now.after(Duration::from_secs(9)),
@@ -215,7 +215,7 @@ fn what_the_cursor_came_to_while_the_link_was_down_is_shown_when_it_is_back() {
     };
     console.keys("j").wait(LONG_ENOUGH);
     assert_eq!(asked(&console), None);
-    console.model.live.link = Link::Up;
+    console.model.live.link = ConnectionState::Up;
     console.wait(LONG_ENOUGH);
     assert_eq!(asked(&console).as_deref(), Some("error:E02"));
 }

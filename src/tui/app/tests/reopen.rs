@@ -90,7 +90,7 @@ fn a_table_that_no_longer_fits_what_is_asked_of_it_is_read_again_once_and_stays_
     let gone = StoreError::Input("there is no store `events` any more".into());
     console.answer(Slot::Open, Reply::Reopened(Box::new(Err(gone))));
     assert!(notice(&console).contains("cannot be opened anew: there is no store"), "{}", notice(&console));
-    assert_eq!((console.model.live.link == Link::Up, console.model.list.entries().len()), (true, 9));
+    assert_eq!((console.model.live.link == ConnectionState::Up, console.model.list.entries().len()), (true, 9));
 }
 
 #[test]

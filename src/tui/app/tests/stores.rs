@@ -56,7 +56,7 @@ fn stores_to_choose_from_are_no_sign_of_life_beside_an_open_one() {
     console.answer(Slot::Page, Reply::Page(Err(StoreError::Unreachable("connection refused".into()))));
     console.keys(":").text("stores").keys("Enter");
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("archive"), choice("events")])));
-    assert!(matches!(console.model.live.link, Link::Down { .. }), "{:?}", console.model.live.link);
+    assert!(matches!(console.model.live.link, ConnectionState::Down { .. }), "{:?}", console.model.live.link);
     let notice = console.model.screen.notice.as_ref().map(|notice| notice.sentence.as_str());
     assert_ne!(notice, Some("connected again"));
 }
@@ -65,7 +65,7 @@ fn stores_to_choose_from_are_no_sign_of_life_beside_an_open_one() {
 fn a_source_that_waits_for_a_choice_is_connected() {
     let mut console = Console::connecting();
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events"), choice("jobs")])));
-    assert_eq!(console.model.live.link, Link::Up);
+    assert_eq!(console.model.live.link, ConnectionState::Up);
     console.keys("Esc");
     assert!(matches!(console.model.overlay, Overlay::Picker(_)), "there is nothing to go back to");
 }

@@ -11,9 +11,9 @@ use crate::domain::time::Timestamp;
 use crate::store::{Sort, SortKey};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{Candidate, Model};
-use crate::tui::keys::Command;
+use crate::tui::keys::KeyCommand;
 
-type Outcome = Result<Vec<Effect>, String>;
+type CommandEffects = Result<Vec<Effect>, String>;
 
 /// A word of the command line.
 struct Word {
@@ -21,7 +21,7 @@ struct Word {
     arguments: &'static str,
     help: &'static str,
     values: fn() -> Vec<&'static str>,
-    run: fn(&mut Model, &str, Timestamp) -> Outcome,
+    run: fn(&mut Model, &str, Timestamp) -> CommandEffects,
 }
 
 fn no_values() -> Vec<&'static str> {
@@ -41,7 +41,7 @@ const fn word(
     arguments: &'static str,
     help: &'static str,
     values: fn() -> Vec<&'static str>,
-    run: fn(&mut Model, &str, Timestamp) -> Outcome,
+    run: fn(&mut Model, &str, Timestamp) -> CommandEffects,
 ) -> Word {
     Word { word, arguments, help, values, run }
 }
@@ -152,9 +152,11 @@ static WORDS: &[Word] = &[
             }
         },
     ),
-    word("runs", "", "Shows the runs of the ledger.", no_values, |m, _, now| Ok(command::run(m, Command::Runs, now))),
-    word("help", "", "Shows the keys.", no_values, |m, _, now| Ok(command::run(m, Command::Help, now))),
-    word("quit", "", "Leaves.", no_values, |m, _, now| Ok(command::run(m, Command::Quit, now))),
+    word("runs", "", "Shows the runs of the ledger.", no_values, |m, _, now| {
+        Ok(command::run(m, KeyCommand::Runs, now))
+    }),
+    word("help", "", "Shows the keys.", no_values, |m, _, now| Ok(command::run(m, KeyCommand::Help, now))),
+    word("quit", "", "Leaves.", no_values, |m, _, now| Ok(command::run(m, KeyCommand::Quit, now))),
 ];
 
 fn switch(text: &str, now: bool) -> Result<bool, String> {
@@ -166,7 +168,7 @@ fn switch(text: &str, now: bool) -> Result<bool, String> {
     }
 }
 
-fn sort(model: &mut Model, rest: &str, now: Timestamp) -> Outcome {
+fn sort(model: &mut Model, rest: &str, now: Timestamp) -> CommandEffects {
     let offered = model.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.sorts.clone());
     let (name, up) = rest.strip_suffix(" up").map_or((rest, false), |name| (name, true));
     let key = match name.trim() {
@@ -181,7 +183,7 @@ fn sort(model: &mut Model, rest: &str, now: Timestamp) -> Outcome {
     Ok(filter::reload_list(model, now))
 }
 
-fn verb(model: &mut Model, action: Action, rest: &str, now: Timestamp) -> Outcome {
+fn verb(model: &mut Model, action: Action, rest: &str, now: Timestamp) -> CommandEffects {
     let (all, reason) = match rest.strip_prefix("all") {
         Some(more) if more.is_empty() || more.starts_with(' ') => (true, more),
         _ => (false, rest),
@@ -214,7 +216,7 @@ pub fn run(model: &mut Model, text: &str, now: Timestamp) -> Vec<Effect> {
         }
         Some(word) => (word.run)(model, rest.trim(), now),
         None => {
-            let help = model.key(Command::Help);
+            let help = model.key(KeyCommand::Help);
             Err(format!("there is no command `{name}`; Tab completes, {help} shows the keys"))
         }
     };

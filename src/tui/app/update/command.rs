@@ -6,15 +6,17 @@ use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
 use crate::tui::app::document::Direction;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{CountedFor, Focus, Held, HelpPage, Marks, Model, Overlay, Purpose, Reading};
-use crate::tui::keys::{Command, KeyContext};
+use crate::tui::app::model::{
+    CountedFor, Focus, HeldKey, HelpPage, Model, Overlay, Purpose, ScrollState, SelectionMarks,
+};
+use crate::tui::keys::{KeyCommand, KeyContext};
 
 /// The action that a command stands for.
-fn action_of(command: Command) -> Option<Action> {
+fn action_of(command: KeyCommand) -> Option<Action> {
     match command {
-        Command::Replay => Some(Action::Replay),
-        Command::Ignore => Some(Action::Ignore),
-        Command::Discard => Some(Action::Discard),
+        KeyCommand::Replay => Some(Action::Replay),
+        KeyCommand::Ignore => Some(Action::Ignore),
+        KeyCommand::Discard => Some(Action::Discard),
         _ => None,
     }
 }
@@ -34,7 +36,7 @@ pub fn refusal_to_write(model: &Model) -> Option<String> {
         return Some("not connected yet".into());
     }
     if model.runner.going.is_some() {
-        return Some(format!("a run is going: {} shows it", model.key(Command::Runs)));
+        return Some(format!("a run is going: {} shows it", model.key(KeyCommand::Runs)));
     }
     if model.live.is_stale() {
         return Some("not connected: nothing can be written".into());
@@ -43,36 +45,42 @@ pub fn refusal_to_write(model: &Model) -> Option<String> {
 }
 
 /// Why a command cannot be used here and now.
-pub fn refusal(model: &Model, place: KeyContext, command: Command) -> Option<String> {
+pub fn refusal(model: &Model, place: KeyContext, command: KeyCommand) -> Option<String> {
     if let Some(action) = action_of(command) {
         return refusal_of(model, action);
     }
-    if command == Command::Undo {
+    if command == KeyCommand::Undo {
         return refusal_to_write(model);
     }
-    if command == Command::Resume {
+    if command == KeyCommand::Resume {
         return resume::refusal(model);
     }
     match command {
-        Command::Sort if place == KeyContext::List || place == KeyContext::Histogram => {
+        KeyCommand::Sort if place == KeyContext::List || place == KeyContext::Histogram => {
             let sorts = model.source.opened.as_ref().map_or(0, |o| o.info.sorts.len());
             (sorts == 0).then(|| "this layout has no order to choose from".into())
         }
-        Command::Wrap | Command::FoldAll | Command::Search | Command::NextMatch | Command::PreviousMatch
+        KeyCommand::Wrap
+        | KeyCommand::FoldAll
+        | KeyCommand::Search
+        | KeyCommand::NextMatch
+        | KeyCommand::PreviousMatch
             if place == KeyContext::Detail && model.detail.document.is_none() =>
         {
             Some("no job is open".into())
         }
-        Command::Search if place == KeyContext::Page && !matches!(model.overlay, Overlay::Help(_)) => {
+        KeyCommand::Search if place == KeyContext::Page && !matches!(model.overlay, Overlay::Help(_)) => {
             Some("there is nothing to search in here".into())
         }
-        Command::Pause if !matches!(model.live.link, crate::tui::app::model::Link::Up) => Some("not connected".into()),
+        KeyCommand::Pause if !matches!(model.live.link, crate::tui::app::model::ConnectionState::Up) => {
+            Some("not connected".into())
+        }
         _ => None,
     }
 }
 
 /// Carries out a command, or says why not.
-pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
+pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect> {
     if let Some(sentence) = held(model, command, now) {
         model.complain(sentence, now);
         return Vec::new();
@@ -84,53 +92,53 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
     if let Some(action) = action_of(command) {
         return runs::begin(model, action, None, now);
     }
-    if command == Command::Undo {
+    if command == KeyCommand::Undo {
         return runs::undo(model, now);
     }
     if let Some(effects) = navigation::run(model, command, now) {
         return effects;
     }
     match command {
-        Command::Open => open(model, now),
-        Command::Back => back(model, now),
-        Command::Filter => input_line::open(model, Purpose::Filter),
-        Command::Search => search(model),
-        Command::CommandLine => input_line::open(model, Purpose::Command),
-        Command::Help => {
+        KeyCommand::Open => open(model, now),
+        KeyCommand::Back => back(model, now),
+        KeyCommand::Filter => input_line::open(model, Purpose::Filter),
+        KeyCommand::Search => search(model),
+        KeyCommand::CommandLine => input_line::open(model, Purpose::Command),
+        KeyCommand::Help => {
             let place = model.place();
             show(model, Overlay::Help(HelpPage::new(place)))
         }
-        Command::NextMatch => find(model, Direction::Forward, now),
-        Command::PreviousMatch => find(model, Direction::Backward, now),
-        Command::Pause => pause(model, now),
-        Command::Refresh => filter::refresh(model, now),
-        Command::Sort => sort(model, now),
-        Command::Wrap => wrap(model),
-        Command::Copy => copy(model, now),
-        Command::Edit => edit(model, now),
-        Command::ShowCommand => shell_command::show(model, now),
-        Command::Runs => runs(model),
-        Command::Resume => resume::ask(model),
-        Command::Mouse => take_mouse(model, now),
-        Command::Yes => runs::yes(model, now),
-        Command::No => runs::no(model, now),
-        Command::StopRun => runs::stop(model, now),
-        Command::PauseRun => runs::pause(model),
-        Command::Interrupt => interrupt(model, now),
-        Command::Suspend => vec![Effect::Suspend],
-        Command::Repaint => vec![Effect::Repaint],
-        Command::Quit => quit(model),
+        KeyCommand::NextMatch => find(model, Direction::Forward, now),
+        KeyCommand::PreviousMatch => find(model, Direction::Backward, now),
+        KeyCommand::Pause => pause(model, now),
+        KeyCommand::Refresh => filter::refresh(model, now),
+        KeyCommand::Sort => sort(model, now),
+        KeyCommand::Wrap => wrap(model),
+        KeyCommand::Copy => copy(model, now),
+        KeyCommand::Edit => edit(model, now),
+        KeyCommand::ShowCommand => shell_command::show(model, now),
+        KeyCommand::Runs => runs(model),
+        KeyCommand::Resume => resume::ask(model),
+        KeyCommand::Mouse => take_mouse(model, now),
+        KeyCommand::Yes => runs::yes(model, now),
+        KeyCommand::No => runs::no(model, now),
+        KeyCommand::StopRun => runs::stop(model, now),
+        KeyCommand::PauseRun => runs::pause(model),
+        KeyCommand::Interrupt => interrupt(model, now),
+        KeyCommand::Suspend => vec![Effect::Suspend],
+        KeyCommand::Repaint => vec![Effect::Repaint],
+        KeyCommand::Quit => quit(model),
         _ => Vec::new(),
     }
 }
 
 /// Whether a command begins to write at once.
-pub fn writes(command: Command) -> bool {
-    action_of(command).is_some() || matches!(command, Command::Undo | Command::Resume)
+pub fn writes(command: KeyCommand) -> bool {
+    action_of(command).is_some() || matches!(command, KeyCommand::Undo | KeyCommand::Resume)
 }
 
 /// Why a key that acts is not heeded: it may be held since the job before this one. Any other key says that it is not.
-fn held(model: &mut Model, command: Command, now: Timestamp) -> Option<String> {
+fn held(model: &mut Model, command: KeyCommand, now: Timestamp) -> Option<String> {
     if !writes(command) {
         model.runner.held = None;
         return None;
@@ -143,7 +151,7 @@ fn held(model: &mut Model, command: Command, now: Timestamp) -> Option<String> {
             is_held.then(|| format!("not done again: {} came before this job could be read", model.key(command)))
         }
         held => {
-            *held = Some(Held::new(command, now));
+            *held = Some(HeldKey::new(command, now));
             None
         }
     }
@@ -172,7 +180,7 @@ fn open(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             return vec![model.requests.ask(Slot::Open, Request::Open(choice))];
         }
         Overlay::Runs(page) => {
-            page.receipt = page.current().map(|_| Reading::default());
+            page.receipt = page.current().map(|_| ScrollState::default());
             return Vec::new();
         }
         _ => {}
@@ -210,8 +218,8 @@ fn back(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.list.range.take().is_some() {
         return Vec::new();
     }
-    if model.list.marks != Marks::None || !model.histogram.marks.is_empty() {
-        model.list.marks = Marks::None;
+    if model.list.marks != SelectionMarks::None || !model.histogram.marks.is_empty() {
+        model.list.marks = SelectionMarks::None;
         model.histogram.marks.clear();
         return Vec::new();
     }
@@ -221,7 +229,7 @@ fn back(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match model.filter.widen() {
         Some(wider) => filter::apply(model, wider, now),
         None => {
-            model.say(format!("{} quits", model.key(Command::Quit)), now);
+            model.say(format!("{} quits", model.key(KeyCommand::Quit)), now);
             Vec::new()
         }
     }
@@ -238,7 +246,7 @@ fn close(model: &mut Model, now: Timestamp) -> Vec<Effect> {
                 model.source.wanted = Some(opened.name.clone());
                 model.overlay = Overlay::None;
             }
-            None => model.say(format!("{} quits", model.key(Command::Quit)), now),
+            None => model.say(format!("{} quits", model.key(KeyCommand::Quit)), now),
         },
         _ => model.overlay = Overlay::None,
     }
@@ -262,7 +270,7 @@ fn find(model: &mut Model, direction: Direction, now: Timestamp) -> Vec<Effect> 
 fn pause(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.paused = !model.live.paused;
     if model.live.paused {
-        model.say(format!("live watch paused: {} continues", model.key(Command::Pause)), now);
+        model.say(format!("live watch paused: {} continues", model.key(KeyCommand::Pause)), now);
         return vec![model.requests.cancel(Slot::Poll)];
     }
     model.live.next_poll = Some(now);
@@ -348,7 +356,7 @@ fn runs(model: &mut Model) -> Vec<Effect> {
 pub fn take_mouse(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.screen.mouse = !model.screen.mouse;
     let word = match model.screen.mouse {
-        true => format!("mouse taken: {} gives it back", model.key(Command::Mouse)),
+        true => format!("mouse taken: {} gives it back", model.key(KeyCommand::Mouse)),
         false => "mouse left to the terminal".to_owned(),
     };
     model.say(word, now);
@@ -373,7 +381,7 @@ fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         effects.push(model.requests.cancel(Slot::Histogram));
         model.histogram.abandon_count();
     }
-    model.say(format!("cancelled: {} reads on", model.key(Command::Refresh)), now);
+    model.say(format!("cancelled: {} reads on", model.key(KeyCommand::Refresh)), now);
     effects
 }
 

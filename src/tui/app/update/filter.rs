@@ -6,7 +6,9 @@ use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, GlanceQuery, HistogramQuery, PageQuery, Resume, Sort, StoreInfo};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{BarValue, CountedFor, Focus, HistogramPane, Link, Model, PAGE, Preview, Side};
+use crate::tui::app::model::{
+    BarValue, ConnectionState, CountedFor, Focus, HistogramPane, ListSide, Model, PAGE, Preview,
+};
 
 /// Puts a filter in force: the list starts again, the bars are counted again.
 pub fn apply(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> {
@@ -130,7 +132,7 @@ pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.list.halted = false;
     model.live.next_totals = None;
     model.histogram.counting_since = Some(now);
-    model.requests.page = Some(Side::Start);
+    model.requests.page = Some(ListSide::Start);
     model.list.asked(Cursor::Start);
     let (facet, page) = (model.histogram.facet, page_query(model, Cursor::Start));
     let request = Request::Glance(GlanceQuery { facet, page, opens: model.shows_detail() });
@@ -181,7 +183,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     (model.live.next_totals, model.live.totals_asked) = (None, true);
     if model.list.loaded {
         let cursor = model.list.anchor();
-        effects.push(ask_page(model, Side::Around, cursor));
+        effects.push(ask_page(model, ListSide::Around, cursor));
     }
     if let Some(job) = model.detail.job.clone().filter(|_| model.shows_detail()) {
         model.requests.detail = Some(job.clone());
@@ -199,7 +201,7 @@ pub fn refresh_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 }
 
 /// Asks for a page.
-pub fn ask_page(model: &mut Model, side: Side, cursor: Cursor) -> Effect {
+pub fn ask_page(model: &mut Model, side: ListSide, cursor: Cursor) -> Effect {
     model.requests.page = Some(side);
     model.list.asked(cursor.clone());
     let (query, screen) = (page_query(model, cursor), model.list_rows());
@@ -212,7 +214,7 @@ fn page_query(model: &Model, cursor: Cursor) -> PageQuery {
 
 /// Keeps the list filled around the screen, and true on it.
 pub fn fill(model: &mut Model) -> Vec<Effect> {
-    if model.source.opened.is_none() || model.live.link != Link::Up {
+    if model.source.opened.is_none() || model.live.link != ConnectionState::Up {
         return Vec::new();
     }
     let mut effects = Vec::new();

@@ -15,7 +15,7 @@ use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::tui::app::document::{Direction, Needle};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Candidate, HelpPage, InputError, InputLine, Model, Overlay, Purpose, Reading};
+use crate::tui::app::model::{Candidate, HelpPage, InputError, InputLine, Model, Overlay, Purpose, ScrollState};
 
 /// Candidates that are offered at once.
 const OFFERED: usize = 50;
@@ -129,7 +129,7 @@ pub fn search_help(page: &mut HelpPage, key: &KeyEvent) -> Vec<Effect> {
         }
         _ => {
             _ = page.search.handle_event(&Event::Key(*key));
-            page.reading = Reading::default();
+            page.reading = ScrollState::default();
         }
     }
     Vec::new()

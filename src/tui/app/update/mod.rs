@@ -116,7 +116,7 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
         return command::run(model, command, now);
     }
     match chord.digit() {
-        Some(n) if place.inherits() && n > 0 => command::run(model, keys::Command::Nth(n), now),
+        Some(n) if place.inherits() && n > 0 => command::run(model, keys::KeyCommand::Nth(n), now),
         _ => Vec::new(),
     }
 }
@@ -156,6 +156,6 @@ fn terminate(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Why a command cannot be used here and now; the footer dims it and pressing it says so.
-pub fn refusal(model: &Model, place: KeyContext, command: keys::Command) -> Option<String> {
+pub fn refusal(model: &Model, place: KeyContext, command: keys::KeyCommand) -> Option<String> {
     command::refusal(model, place, command)
 }

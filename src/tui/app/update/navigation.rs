@@ -6,20 +6,22 @@ use crate::domain::time::Timestamp;
 use crate::store::Cursor;
 use crate::tui::app::document::Tab;
 use crate::tui::app::effect::Effect;
-use crate::tui::app::model::{Focus, Marks, Model, Overlay, Side};
-use crate::tui::keys::Command;
+use crate::tui::app::model::{Focus, ListSide, Model, Overlay, SelectionMarks};
+use crate::tui::keys::KeyCommand;
 
 /// Carries out a move or a mark; `None` when the command is neither.
-pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Option<Vec<Effect>> {
+pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Option<Vec<Effect>> {
     if !matches!(model.overlay, Overlay::None) {
         return read(model, command);
     }
     match command {
-        Command::NextPane => Some(turn_pane(model, true)),
-        Command::PreviousPane => Some(turn_pane(model, false)),
-        Command::NextTab => Some(next_tab(model, now)),
-        Command::Nth(n) => Some(nth(model, n, now)),
-        Command::Mark | Command::Range | Command::MarkShown | Command::MarkAll => Some(mark(model, command, now)),
+        KeyCommand::NextPane => Some(turn_pane(model, true)),
+        KeyCommand::PreviousPane => Some(turn_pane(model, false)),
+        KeyCommand::NextTab => Some(next_tab(model, now)),
+        KeyCommand::Nth(n) => Some(nth(model, n, now)),
+        KeyCommand::Mark | KeyCommand::Range | KeyCommand::MarkShown | KeyCommand::MarkAll => {
+            Some(mark(model, command, now))
+        }
         _ => match model.screen.focus {
             Focus::Histogram => histogram(model, command, now),
             Focus::List => list(model, command),
@@ -29,26 +31,26 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Option<Vec<Ef
 }
 
 /// How far a command moves in a pane of `height` rows; `None` when it does not move by rows.
-fn rows_of(command: Command, height: usize) -> Option<isize> {
+fn rows_of(command: KeyCommand, height: usize) -> Option<isize> {
     let page = isize::try_from(height.max(1)).unwrap_or(isize::MAX);
     let half = (page / 2).max(1);
     match command {
-        Command::Up => Some(-1),
-        Command::Down => Some(1),
-        Command::HalfUp => Some(-half),
-        Command::HalfDown => Some(half),
-        Command::PageUp => Some(-page),
-        Command::PageDown => Some(page),
+        KeyCommand::Up => Some(-1),
+        KeyCommand::Down => Some(1),
+        KeyCommand::HalfUp => Some(-half),
+        KeyCommand::HalfDown => Some(half),
+        KeyCommand::PageUp => Some(-page),
+        KeyCommand::PageDown => Some(page),
         _ => None,
     }
 }
 
 /// Scrolls what lies over the panes.
-fn read(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
+fn read(model: &mut Model, command: KeyCommand) -> Option<Vec<Effect>> {
     let height = usize::from(model.screen.size.1).saturating_sub(6);
     let by = match command {
-        Command::First => isize::MIN + 1,
-        Command::Last => isize::MAX,
+        KeyCommand::First => isize::MIN + 1,
+        KeyCommand::Last => isize::MAX,
         other => rows_of(other, height)?,
     };
     let step = |at: usize, count: usize| at.saturating_add_signed(by).min(count.saturating_sub(1));
@@ -115,11 +117,11 @@ fn nth(model: &mut Model, n: u8, now: Timestamp) -> Vec<Effect> {
     }
 }
 
-fn histogram(model: &mut Model, command: Command, now: Timestamp) -> Option<Vec<Effect>> {
+fn histogram(model: &mut Model, command: KeyCommand, now: Timestamp) -> Option<Vec<Effect>> {
     let height = model.histogram_rows();
     let by = match command {
-        Command::First => isize::MIN + 1,
-        Command::Last => isize::MAX,
+        KeyCommand::First => isize::MIN + 1,
+        KeyCommand::Last => isize::MAX,
         other => rows_of(other, height)?,
     };
     model.histogram.step(by, height);
@@ -127,11 +129,11 @@ fn histogram(model: &mut Model, command: Command, now: Timestamp) -> Option<Vec<
     Some(Vec::new())
 }
 
-fn list(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
+fn list(model: &mut Model, command: KeyCommand) -> Option<Vec<Effect>> {
     let height = model.list_rows();
     match command {
-        Command::First => return Some(to_start(model)),
-        Command::Last => return Some(to_end(model)),
+        KeyCommand::First => return Some(to_start(model)),
+        KeyCommand::Last => return Some(to_end(model)),
         other => {
             let by = rows_of(other, height)?;
             model.list.halted = false;
@@ -150,7 +152,7 @@ fn to_start(model: &mut Model) -> Vec<Effect> {
         return filter::open_current(model);
     }
     model.list.forget_place();
-    vec![filter::ask_page(model, Side::Start, Cursor::Start)]
+    vec![filter::ask_page(model, ListSide::Start, Cursor::Start)]
 }
 
 fn to_end(model: &mut Model) -> Vec<Effect> {
@@ -160,48 +162,48 @@ fn to_end(model: &mut Model) -> Vec<Effect> {
         model.list.step(isize::MAX, height);
         return filter::open_current(model);
     }
-    vec![filter::ask_page(model, Side::End, Cursor::End)]
+    vec![filter::ask_page(model, ListSide::End, Cursor::End)]
 }
 
-fn detail(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
+fn detail(model: &mut Model, command: KeyCommand) -> Option<Vec<Effect>> {
     let (width, height) = model.detail_size();
     match command {
-        Command::Up => model.detail.step(-1, width, height),
-        Command::Down => model.detail.step(1, width, height),
-        Command::First => model.detail.end(false, width, height),
-        Command::Last => model.detail.end(true, width, height),
-        Command::FoldAll => model.detail.toggle_all_folds(width, height),
-        Command::Left | Command::Right if model.detail.wrap => model.detail.toggle_fold(width, height),
-        Command::Left => model.detail.left = model.detail.left.saturating_sub(8),
-        Command::Right => model.detail.left = (model.detail.left + 8).min(1 << 20),
+        KeyCommand::Up => model.detail.step(-1, width, height),
+        KeyCommand::Down => model.detail.step(1, width, height),
+        KeyCommand::First => model.detail.end(false, width, height),
+        KeyCommand::Last => model.detail.end(true, width, height),
+        KeyCommand::FoldAll => model.detail.toggle_all_folds(width, height),
+        KeyCommand::Left | KeyCommand::Right if model.detail.wrap => model.detail.toggle_fold(width, height),
+        KeyCommand::Left => model.detail.left = model.detail.left.saturating_sub(8),
+        KeyCommand::Right => model.detail.left = (model.detail.left + 8).min(1 << 20),
         other => model.detail.scroll(rows_of(other, height)?, width, height),
     }
     Some(Vec::new())
 }
 
-fn mark(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
+fn mark(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect> {
     let rows = model.list_rows();
     match (command, model.screen.focus) {
-        (Command::Mark, Focus::Histogram) => {
+        (KeyCommand::Mark, Focus::Histogram) => {
             let height = model.histogram_rows();
             model.histogram.toggle_mark();
             model.histogram.step(1, height);
             preview::moved(model, now);
         }
-        (Command::Mark, _) => {
+        (KeyCommand::Mark, _) => {
             if let Some(id) = model.list.current().map(|e| e.row.id.clone()) {
                 model.list.marks.toggle(id);
                 model.list.step(1, rows);
             }
         }
-        (Command::Range, _) => model.list.toggle_range(),
-        (Command::MarkShown, _) => {
+        (KeyCommand::Range, _) => model.list.toggle_range(),
+        (KeyCommand::MarkShown, _) => {
             let ids: Vec<_> = model.list.visible(rows).map(|e| e.row.id.clone()).collect();
             model.list.marks.add(ids);
         }
         _ => {
-            let all = model.list.marks == Marks::All;
-            model.list.marks = if all { Marks::None } else { Marks::All };
+            let all = model.list.marks == SelectionMarks::All;
+            model.list.marks = if all { SelectionMarks::None } else { SelectionMarks::All };
             if !all {
                 model.say("all jobs that the filter selects are marked, shown or not; Esc clears", now);
             }

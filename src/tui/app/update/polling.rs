@@ -8,7 +8,7 @@ use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, StoreError};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{CountedFor, Link, Model, Overlay, ReopenReason};
+use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, ReopenReason};
 
 /// Does what is due.
 pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
@@ -23,8 +23,8 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         effects.push(model.requests.ask(Slot::Runs, Request::RunsAgain));
     }
     match model.live.link {
-        Link::Down { retry_at, .. } if retry_at <= now => effects.extend(reach(model)),
-        Link::Up => {
+        ConnectionState::Down { retry_at, .. } if retry_at <= now => effects.extend(reach(model)),
+        ConnectionState::Up => {
             if is_due(model.live.next_poll, now) && !model.live.paused && !model.requests.is_open(Slot::Poll) {
                 effects.extend(poll(model));
             }
@@ -190,7 +190,7 @@ pub fn lost(model: &mut Model, error: &StoreError, now: Timestamp) -> Vec<Effect
     let attempts = model.live.poll.failures();
     let reason = crate::domain::text::Clean::line(&error.to_string()).to_string();
     let loss = error.into();
-    model.live.link = Link::Down { loss, reason, retry_at: now.after(rest), attempts };
+    model.live.link = ConnectionState::Down { loss, reason, retry_at: now.after(rest), attempts };
     if let Overlay::Picker(_) = model.overlay {
         model.overlay = Overlay::None;
     }
@@ -206,12 +206,12 @@ pub fn lost(model: &mut Model, error: &StoreError, now: Timestamp) -> Vec<Effect
 pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Option<Effect> {
     let mut due = vec![model.screen.notice.as_ref().map(|n| n.until), patience];
     match &model.live.link {
-        Link::Down { retry_at, .. } => {
+        ConnectionState::Down { retry_at, .. } => {
             due.push(Some(
                 (*retry_at).min(now.after(Duration::from_secs(1))).max(now.after(Duration::from_millis(50))),
             ));
         }
-        Link::Up => {
+        ConnectionState::Up => {
             due.push(model.preview.due);
             if !model.live.paused {
                 due.push(
@@ -228,7 +228,7 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
             let rests = model.histogram.counted_for == CountedFor::Leisure && model.live.paused;
             due.push(model.live.next_count.filter(|_| !rests && !model.requests.is_open(Slot::Histogram)));
         }
-        Link::Connecting => {}
+        ConnectionState::Connecting => {}
     }
     due.into_iter().flatten().min().map(|at| Effect::WakeAt(at.max(now)))
 }

@@ -7,11 +7,11 @@ use super::filter;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
 use crate::tui::app::effect::{Effect, Slot};
-use crate::tui::app::model::{Focus, Link, Marks, Model, Preview, REST, Shown, Side};
+use crate::tui::app::model::{ConnectionState, Focus, ListSide, Model, Preview, REST, SelectionMarks, ShownBar};
 
 /// The cursor has moved to another bar. Marked jobs are not taken off the screen for it.
 pub fn moved(model: &mut Model, now: Timestamp) {
-    let is_free = model.list.marks == Marks::None && model.list.range.is_none();
+    let is_free = model.list.marks == SelectionMarks::None && model.list.range.is_none();
     if is_free && model.list_rows() > 0 {
         model.preview.due = Some(now.after(REST));
     }
@@ -23,7 +23,7 @@ pub fn settle(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.screen.focus != Focus::Histogram {
         return leave(model, now);
     }
-    if model.live.link != Link::Up || model.preview.due.take_if(|due| *due <= now).is_none() {
+    if model.live.link != ConnectionState::Up || model.preview.due.take_if(|due| *due <= now).is_none() {
         return Vec::new();
     }
     let Some(value) = model.histogram.current().map(|bar| bar.value.clone()) else { return Vec::new() };
@@ -34,7 +34,7 @@ pub fn settle(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let Some(written) = narrowed.ok().filter(|written| *written != model.filter.written) else { return end(model) };
     let resolved = written.resolve(model.live.server_now(now));
     let effects = begin_list(model);
-    model.preview.shown = Some(Shown { value, written, resolved });
+    model.preview.shown = Some(ShownBar { value, written, resolved });
     effects
 }
 
@@ -70,7 +70,7 @@ pub fn adopt(model: &mut Model, written: Filter, is_on_screen: bool, now: Timest
         model.list.halted = false;
         if model.list.loaded {
             let cursor = model.list.anchor();
-            effects.push(filter::ask_page(model, Side::Around, cursor));
+            effects.push(filter::ask_page(model, ListSide::Around, cursor));
         }
         effects.extend(filter::open_current(model));
     }
@@ -95,7 +95,7 @@ pub fn follow(model: &mut Model, now: Timestamp) -> Option<Effect> {
     }
     model.preview.asked = Some(now);
     let cursor = model.list.anchor();
-    Some(filter::ask_page(model, Side::Around, cursor))
+    Some(filter::ask_page(model, ListSide::Around, cursor))
 }
 
 /// The jobs that were asked for by [`follow`] have come: the watch pays for them.

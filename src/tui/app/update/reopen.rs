@@ -8,7 +8,7 @@ use crate::store::StoreError;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{HistogramPane, Model, ReopenReason};
 use crate::tui::app::msg::Opened;
-use crate::tui::keys::Command;
+use crate::tui::keys::KeyCommand;
 
 /// Two connections that lead to different servers, or a table that does not fit whatever is read of it, must not have a
 /// store opened with every poll.
@@ -46,7 +46,7 @@ pub fn on_reopened(model: &mut Model, result: Result<Opened, StoreError>, now: T
     let (info, was_closed) = (&opened.info, before.info.read_only.is_some());
     let sentence = match (why, &info.read_only) {
         (Some(ReopenReason::Columns(table, run)), _) => {
-            let (runs, resume) = (model.key(Command::Runs), model.key(Command::Resume));
+            let (runs, resume) = (model.key(KeyCommand::Runs), model.key(KeyCommand::Resume));
             let stands = run.map_or_else(String::new, |_| format!("; {runs} {resume} goes on with the run"));
             Some(format!("{} has other columns now ({}): read anew{stands}", table.table, table.columns.join(", ")))
         }

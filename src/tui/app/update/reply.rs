@@ -13,9 +13,9 @@ use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{CountedFor, Link, Model, Overlay, Picker, Preview, ReopenReason, RunsPage};
+use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, Picker, Preview, ReopenReason, RunsPage};
 use crate::tui::app::msg::{FirstScreen, Opened, Reply};
-use crate::tui::keys::Command;
+use crate::tui::keys::KeyCommand;
 
 /// How often totals by state are read when nothing else asks for them.
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
@@ -112,7 +112,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 Overlay::None => model.overlay = Overlay::Runs(RunsPage::new(runs)),
                 Overlay::Runs(page) => page.refresh(runs),
                 // Whatever was opened meanwhile is what the keys are meant for.
-                _ => model.say(format!("the runs have come: {} shows them", model.key(Command::Runs)), now),
+                _ => model.say(format!("the runs have come: {} shows them", model.key(KeyCommand::Runs)), now),
             }
             if let Overlay::Runs(page) = &mut model.overlay {
                 page.heard(now);
@@ -156,19 +156,19 @@ pub fn fault(model: &mut Model, error: &StoreError, doing: &str, now: Timestamp)
 pub fn heard(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match answered(model, now) {
         // Where nothing was open yet there is no again: it may be the store that cannot be opened.
-        Link::Down { .. } if model.source.opened.is_some() => {
+        ConnectionState::Down { .. } if model.source.opened.is_some() => {
             model.say("connected again", now);
             filter::refresh_unasked(model, now)
         }
-        Link::Down { .. } | Link::Connecting | Link::Up => Vec::new(),
+        ConnectionState::Down { .. } | ConnectionState::Connecting | ConnectionState::Up => Vec::new(),
     }
 }
 
 /// The link is up; tells how it was. What was said of a lost one holds no longer.
-fn answered(model: &mut Model, now: Timestamp) -> Link {
+fn answered(model: &mut Model, now: Timestamp) -> ConnectionState {
     model.live.heard_at = Some(now);
-    let was = std::mem::replace(&mut model.live.link, Link::Up);
-    if let Link::Down { .. } = was {
+    let was = std::mem::replace(&mut model.live.link, ConnectionState::Up);
+    if let ConnectionState::Down { .. } = was {
         model.screen.notice = None;
     }
     was
@@ -346,8 +346,9 @@ fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> bool {
 
 /// Asks for the totals where a refresh has left them to be asked for behind the counts.
 fn first_totals(model: &mut Model, now: Timestamp) -> Option<Effect> {
-    let wanted =
-        model.live.next_totals.is_none() && model.live.link == Link::Up && !model.requests.is_open(Slot::Totals);
+    let wanted = model.live.next_totals.is_none()
+        && model.live.link == ConnectionState::Up
+        && !model.requests.is_open(Slot::Totals);
     wanted.then(|| polling::totals(model, now))
 }
 

@@ -16,8 +16,8 @@ use crate::triage::progress::RunProgress;
 use crate::triage::undo::{kept_nothing, unreachable};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::layout::Areas;
-use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, READ_FIRST, Reading};
-use crate::tui::keys::{Chord, Command};
+use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, READ_FIRST, ScrollState, SelectionMarks};
+use crate::tui::keys::{Chord, KeyCommand};
 
 /// Freezes the cohort that the operator has in front of them.
 pub fn begin(model: &mut Model, action: Action, reason: Option<String>, now: Timestamp) -> Vec<Effect> {
@@ -52,7 +52,7 @@ pub fn undo(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         }
         return undo_run(model, id, action, now);
     }
-    let marked = model.screen.focus == Focus::Histogram || model.list.marks != Marks::None;
+    let marked = model.screen.focus == Focus::Histogram || model.list.marks != SelectionMarks::None;
     let ignored = model.list.current().is_some_and(|e| e.row.state == State::Ignored);
     // On a bar or on marked jobs whose ignore can be undone that is what is meant.
     if ignored || (marked && refusal_of(model, Action::Reopen).is_none()) {
@@ -60,7 +60,7 @@ pub fn undo(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     }
     if model.list.is_awaiting() {
         // It may be an ignored one, and the last run is not meant then.
-        let key = model.key(Command::Refresh);
+        let key = model.key(KeyCommand::Refresh);
         model.complain(format!("the job that had the cursor has not come again yet: move to one, or {key}"), now);
         return Vec::new();
     }
@@ -72,7 +72,7 @@ pub fn undo_last(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match model.runner.last.clone() {
         Some((run, action)) => undo_run(model, run, action, now),
         None => {
-            let (runs, undo) = (model.key(Command::Runs), model.key(Command::Undo));
+            let (runs, undo) = (model.key(KeyCommand::Runs), model.key(KeyCommand::Undo));
             model.complain(
                 format!(
                     "nothing was done yet in this console: on the page of runs ({runs}), {undo} undoes an earlier run"
@@ -112,13 +112,13 @@ fn scope(model: &Model, action: Action) -> Result<ActionScope, String> {
         return filter::with_values(model, model.histogram.facet, &values).map(ActionScope::Filter);
     }
     match &model.list.marks {
-        Marks::All => return Ok(ActionScope::Filter(model.filter.written.clone())),
-        Marks::Some(ids) => {
+        SelectionMarks::All => return Ok(ActionScope::Filter(model.filter.written.clone())),
+        SelectionMarks::Some(ids) => {
             let mut ids: Vec<_> = ids.iter().cloned().collect();
             ids.sort();
             return Ok(ActionScope::Jobs(ids));
         }
-        Marks::None => {}
+        SelectionMarks::None => {}
     }
     let row = model.list.current().map(|e| &e.row);
     if action == Action::Reopen && row.is_none_or(|r| r.state != State::Ignored) {
@@ -231,7 +231,7 @@ fn execute(model: &mut Model, plan: Plan) -> Vec<Effect> {
         Some(RunProgress { run: run.clone(), state: RunState::Running, tally, rate: 0.0, eta: None, waiting: None });
     model.runner.action = Some(plan.action);
     // They are frozen now; what is marked while the run goes on is for the next.
-    model.list.marks = Marks::None;
+    model.list.marks = SelectionMarks::None;
     model.histogram.marks.clear();
     model.runner.stopping = false;
     model.runner.paused = false;
@@ -298,7 +298,7 @@ pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestam
             let sentence = summary(model, &run);
             let small = run.tally.planned == 1 && run.tally.done == 1;
             if watched && !small {
-                model.overlay = Overlay::Receipt(Box::new(run), Reading::default());
+                model.overlay = Overlay::Receipt(Box::new(run), ScrollState::default());
             } else {
                 if watched {
                     model.overlay = Overlay::None;
@@ -329,7 +329,7 @@ fn summary(model: &Model, run: &Run) -> String {
             parts.push(format!("{word} {}", grouped(n)));
         }
     }
-    let key = model.key(Command::Undo);
+    let key = model.key(KeyCommand::Undo);
     let undo = if can_be_undone(model, run) { format!(" ({key} undoes)") } else { String::new() };
     format!("{}{undo}; the ledger has it as {}", parts.join(", "), run.id)
 }

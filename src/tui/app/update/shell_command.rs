@@ -6,7 +6,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::LedgerLocation;
 use crate::triage::plan::Plan;
 use crate::tui::app::Effect;
-use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, Reading};
+use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, ScrollState, SelectionMarks};
 
 /// Ids that a command line names; more are told by their number.
 const IDS: usize = 20;
@@ -25,7 +25,7 @@ pub fn show(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             model.say(format!("the same: {line}"), now);
         }
         Some(line) => {
-            let (lines, reading) = (vec![line], Reading::default());
+            let (lines, reading) = (vec![line], ScrollState::default());
             return command::show(
                 model,
                 Overlay::Text { title: "The same, in a shell: y copies".into(), lines, reading },
@@ -100,7 +100,7 @@ fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
 fn ids(model: &Model, plan: &Plan) -> Vec<String> {
     let all = |ids: Vec<&JobId>| ids.into_iter().map(|id| id.as_str().to_owned()).collect::<Vec<_>>();
     let known = match &model.list.marks {
-        Marks::Some(marked) if marked.len() as u64 == plan.count => all(marked.iter().collect()),
+        SelectionMarks::Some(marked) if marked.len() as u64 == plan.count => all(marked.iter().collect()),
         _ => all(plan.sample.iter().map(|row| &row.id).collect()),
     };
     let mut known = known;

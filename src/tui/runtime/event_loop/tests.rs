@@ -64,7 +64,7 @@ struct Paper {
     jam: Rc<RefCell<Option<watch::Sender<bool>>>>,
 }
 
-impl Screen for Paper {
+impl FrameSink for Paper {
     fn is_ready(&self) -> bool {
         *self.flows.borrow()
     }
@@ -144,7 +144,7 @@ impl World for Outside {
         }
     }
 
-    async fn run_errand(&mut self, errand: Errand) -> Msg {
+    async fn run_errand(&mut self, errand: ExternalProgram) -> Msg {
         self.notes.borrow_mut().push(format!("errand {errand:?}"));
         sleep(Duration::from_millis(200)).await;
         Msg::Continued

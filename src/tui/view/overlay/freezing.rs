@@ -11,7 +11,7 @@ use super::run::{bar, hints};
 use crate::domain::histogram::{grouped, jobs};
 use crate::triage::progress::FreezeProgress;
 use crate::tui::app::model::Model;
-use crate::tui::theme::Role;
+use crate::tui::theme::StyleRole;
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::dialog;
 use crate::tui::view::styled_text::Phrase;
@@ -29,10 +29,10 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, progress: Option<FreezeProgr
         let rows = dialog::wrap(text, width.saturating_sub(4), canvas.theme);
         rows.into_iter().map(move |row| Phrase::of(role, row))
     };
-    let mut lines: Vec<Phrase<'_>> = wrap(Role::Text, &text).collect();
-    lines.extend(wrap(Role::Dim, "only the jobs of this moment; nothing is touched yet"));
+    let mut lines: Vec<Phrase<'_>> = wrap(StyleRole::Text, &text).collect();
+    lines.extend(wrap(StyleRole::Dim, "only the jobs of this moment; nothing is touched yet"));
     let area = dialog::centred(canvas.area(), width, lines.len() + 3);
-    let inside = dialog::frame(canvas, area, "Freezing the cohort", Role::Strong);
+    let inside = dialog::frame(canvas, area, "Freezing the cohort", StyleRole::Strong);
     bar(canvas, inside, 0, progress.map_or(0.0, |p| p.share));
     for (n, line) in lines.iter().enumerate() {
         canvas.row(inside, n + 1).phrase(line);

@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 use crate::tui::app::commands;
 use crate::tui::app::model::HelpPage;
 use crate::tui::keys::{KeyContext, Keymap};
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::{StyleRole, Theme};
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::dialog;
 use crate::tui::view::styled_text::Phrase;
@@ -38,7 +38,7 @@ pub fn draw(canvas: &mut Canvas<'_>, keys: &Keymap, page: &HelpPage) {
     let is_double = usize::from(screen.width) >= TWO;
     let widest = if is_double { 2 * WIDEST } else { WIDEST };
     let area = dialog::centred(screen, widest, usize::from(screen.height).saturating_sub(2));
-    let mut inside = dialog::frame(canvas, area, "Keys: / searches, q closes", Role::Strong);
+    let mut inside = dialog::frame(canvas, area, "Keys: / searches, q closes", StyleRole::Strong);
     if page.typing || !page.search.value().is_empty() {
         search(canvas, inside, page);
         inside = Rect { y: inside.y + 1, height: inside.height.saturating_sub(1), ..inside };
@@ -54,7 +54,7 @@ pub fn draw(canvas: &mut Canvas<'_>, keys: &Keymap, page: &HelpPage) {
         }
     };
     if lines.is_empty() {
-        canvas.row(inside, 0).put(Role::Text, "no key or command is described by these words");
+        canvas.row(inside, 0).put(StyleRole::Text, "no key or command is described by these words");
         return;
     }
     dialog::scroll(canvas, area, inside, &lines, page.reading.top);
@@ -64,7 +64,7 @@ fn search(canvas: &mut Canvas<'_>, inside: Rect, page: &HelpPage) {
     let typed: String = page.search.value().chars().take(page.search.visual_cursor()).collect();
     let prompt = "search: ";
     let theme = canvas.theme;
-    canvas.row(inside, 0).put(Role::Key, prompt).put(Role::Text, page.search.value());
+    canvas.row(inside, 0).put(StyleRole::Key, prompt).put(StyleRole::Text, page.search.value());
     if page.typing {
         canvas.row(inside, 0).skip(columns(prompt, theme) + columns(&typed, theme)).caret();
     }
@@ -96,16 +96,16 @@ fn lines(sections: &[Section], width: usize, theme: &Theme) -> Vec<Phrase<'stati
         if !lines.is_empty() {
             lines.push(Phrase::empty());
         }
-        lines.push(Phrase::of(Role::Title, *title));
+        lines.push(Phrase::of(StyleRole::Title, *title));
         for (keys, help) in rows {
             let mut lead = pad(&format!("  {keys}"), keys_width, theme);
             if columns(&lead, theme) > keys_width {
-                lines.push(Phrase::of(Role::Key, std::mem::take(&mut lead)));
+                lines.push(Phrase::of(StyleRole::Key, std::mem::take(&mut lead)));
                 lead = " ".repeat(keys_width);
             }
             for row in dialog::wrap(help, width.saturating_sub(keys_width), theme) {
                 let lead = std::mem::replace(&mut lead, " ".repeat(keys_width));
-                lines.push(Phrase::of(Role::Key, lead).and(Role::Text, row));
+                lines.push(Phrase::of(StyleRole::Key, lead).and(StyleRole::Text, row));
             }
         }
     }
@@ -119,7 +119,7 @@ fn beside(mut left: Vec<Phrase<'static>>, width: usize, theme: &Theme) -> Vec<Ph
     let join = |line: Phrase<'static>| {
         let missing = width.saturating_sub(line.width(theme));
         match right.next() {
-            Some(other) => line.and(Role::Text, " ".repeat(missing)).then(other),
+            Some(other) => line.and(StyleRole::Text, " ".repeat(missing)).then(other),
             None => line,
         }
     };

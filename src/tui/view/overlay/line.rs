@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 
 use crate::tui::app::layout::Areas;
 use crate::tui::app::model::{Candidate, InputError, InputLine, Purpose};
-use crate::tui::theme::Role;
+use crate::tui::theme::StyleRole;
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::dialog;
 
@@ -53,18 +53,18 @@ fn input(canvas: &mut Canvas<'_>, area: Rect, line: &InputLine) -> isize {
     let head: String = text.chars().take(line.input.cursor()).collect();
     let at = columns(&head, theme);
     let mut pen = canvas.row(area, 0);
-    pen.skip(1).put(Role::Key, prompt);
+    pen.skip(1).put(StyleRole::Key, prompt);
     // One column is kept for the cursor behind the last character.
     let room = pen.left().saturating_sub(1);
     let scrolled = (at + 1).saturating_sub(room);
     let left = pen.at().x;
     if scrolled == 0 {
-        pen.put(Role::Text, text);
+        pen.put(StyleRole::Text, text);
     } else {
         let shown = crate::tui::view::canvas::presentable(text, theme).into_owned();
         let clean = crate::domain::text::Clean::line(&shown);
         let tail = clean.window(scrolled, usize::MAX).to_string();
-        pen.put(Role::Text, &tail);
+        pen.put(StyleRole::Text, &tail);
     }
     let mut pen = canvas.row(area, 0);
     pen.skip(usize::from(left.saturating_sub(area.x)) + at - scrolled).caret();
@@ -97,9 +97,9 @@ fn fault(canvas: &mut Canvas<'_>, below: Rect, line: &InputLine, indent: isize) 
     let height = u16::try_from(rows.len() + 1).unwrap_or(u16::MAX).min(below.height);
     let area = Rect { height, ..below };
     canvas.clear(area);
-    canvas.row(area, 0).skip(start).put(Role::Danger, &carets);
+    canvas.row(area, 0).skip(start).put(StyleRole::Danger, &carets);
     for (n, row) in rows.iter().enumerate() {
-        canvas.row(area, n + 1).skip(1).put(Role::Danger, row);
+        canvas.row(area, n + 1).skip(1).put(StyleRole::Danger, row);
     }
     height
 }
@@ -134,12 +134,12 @@ fn candidates(canvas: &mut Canvas<'_>, room: Rect, line: &InputLine, upwards: bo
             theme.glyphs.wall
         };
         let mut pen = canvas.row(area, n);
-        pen.cell(if here { Role::Key } else { Role::Rule }, lead, 1).skip(1);
-        pen.reserve(2).cell(Role::Text, &candidate.label, label).skip(2).put(Role::Dim, &candidate.note);
+        pen.cell(if here { StyleRole::Key } else { StyleRole::Rule }, lead, 1).skip(1);
+        pen.reserve(2).cell(StyleRole::Text, &candidate.label, label).skip(2).put(StyleRole::Dim, &candidate.note);
         let mut pen = canvas.row(area, n);
-        pen.skip(width.saturating_sub(1)).put(Role::Rule, theme.glyphs.wall);
+        pen.skip(width.saturating_sub(1)).put(StyleRole::Rule, theme.glyphs.wall);
         if here {
-            canvas.tint(crate::tui::view::line_of(area, n), Role::Cursor);
+            canvas.tint(crate::tui::view::line_of(area, n), StyleRole::Cursor);
         }
     }
 }

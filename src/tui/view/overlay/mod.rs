@@ -18,7 +18,7 @@ use ratatui::layout::Rect;
 use crate::domain::time::Timestamp;
 use crate::tui::app::layout::Areas;
 use crate::tui::app::model::{Model, Overlay};
-use crate::tui::theme::Role;
+use crate::tui::theme::StyleRole;
 use crate::tui::view::canvas::Canvas;
 
 /// Draws what lies over the panes, if anything does.
@@ -27,7 +27,7 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
         // What lies behind steps back; the header stays, since it says where one is.
         let screen = canvas.area();
         let behind = Rect { y: areas.header.bottom(), height: screen.bottom() - areas.header.bottom(), ..screen };
-        canvas.tint(behind, Role::Dim);
+        canvas.tint(behind, StyleRole::Dim);
     }
     match &model.overlay {
         Overlay::None => {}

@@ -8,8 +8,8 @@
 //! ```
 
 use crate::tui::app::model::{Model, Picker};
-use crate::tui::keys::Command;
-use crate::tui::theme::Role;
+use crate::tui::keys::KeyCommand;
+use crate::tui::theme::StyleRole;
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::dialog;
 use crate::tui::view::footer::key_and;
@@ -27,22 +27,25 @@ pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker, model: &Model) {
         1 => "one store in this source".to_owned(),
         n => format!("{n} stores in this source"),
     };
-    let inside = dialog::frame(canvas, area, &what, Role::Strong);
+    let inside = dialog::frame(canvas, area, &what, StyleRole::Strong);
     let top = (picker.at + 1).saturating_sub(usize::from(inside.height));
     let name = name.min(usize::from(inside.width) / 2);
     for (n, choice) in picker.choices.iter().skip(top).take(usize::from(inside.height)).enumerate() {
         let here = top + n == picker.at;
         let cursor = if here { canvas.theme.glyphs.cursor } else { "" };
         let mut pen = canvas.row(inside, n);
-        pen.cell(Role::Key, cursor, 2).cell(Role::Strong, &choice.name, name).skip(2).put(Role::Dim, &choice.title);
+        pen.cell(StyleRole::Key, cursor, 2)
+            .cell(StyleRole::Strong, &choice.name, name)
+            .skip(2)
+            .put(StyleRole::Dim, &choice.title);
         if here {
-            canvas.tint(crate::tui::view::line_of(inside, n), Role::Cursor);
+            canvas.tint(crate::tui::view::line_of(inside, n), StyleRole::Cursor);
         }
     }
     if picker.choices.is_empty() {
-        canvas.row(inside, 0).put(Role::Text, "none of the known layouts is in it");
+        canvas.row(inside, 0).put(StyleRole::Text, "none of the known layouts is in it");
     }
-    let quit = model.key(Command::Quit);
+    let quit = model.key(KeyCommand::Quit);
     let leave = if model.source.opened.is_some() { key_and("Esc", "stays") } else { key_and(&quit, "quits") };
-    dialog::caption(canvas, area, &key_and("Enter", "opens").and(Role::Dim, "  ").then(leave));
+    dialog::caption(canvas, area, &key_and("Enter", "opens").and(StyleRole::Dim, "  ").then(leave));
 }

@@ -27,7 +27,7 @@ use crate::domain::time::Timestamp;
 use crate::triage::plan::{CohortShare, Confirm, Plan};
 use crate::triage::undo::CAN;
 use crate::tui::app::model::{Model, PlanDialog};
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::{StyleRole, Theme};
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::dialog::{self, fit};
 use crate::tui::view::format::{self, DATED};
@@ -53,7 +53,11 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &PlanDialog, now: Ti
     let lines = lines(model, dialog, text, tall, canvas.theme, now);
     let height = (lines.len() + usize::from(ASK) + 2).min(usize::from(screen.height));
     let area = dialog::centred(screen, width, height);
-    let role = if matches!(dialog.plan.action, Action::Discard | Action::Purge) { Role::Danger } else { Role::Strong };
+    let role = if matches!(dialog.plan.action, Action::Discard | Action::Purge) {
+        StyleRole::Danger
+    } else {
+        StyleRole::Strong
+    };
     let mut inside = dialog::frame(canvas, area, title(dialog.plan.action), role);
     let ask = inside.height.min(ASK);
     inside.height -= ask;
@@ -88,40 +92,46 @@ fn lines<'p>(
     let mut lines = headline(model, plan, tall, width, theme);
     lines.push(Phrase::empty());
     if let Some(shell) = &dialog.shell {
-        lines.extend(sentence(Role::Key, "same    ", &Clean::line(shell).to_string(), width, theme));
+        lines.extend(sentence(StyleRole::Key, "same    ", &Clean::line(shell).to_string(), width, theme));
     }
     for warning in &plan.warnings {
-        lines.extend(sentence(Role::Danger, "! ", warning, width, theme));
+        lines.extend(sentence(StyleRole::Danger, "! ", warning, width, theme));
     }
     if let Some(made) = &plan.creates {
-        lines.extend(sentence(Role::Danger, "! ", &format!("creates {}", Clean::line(&made.creates)), width, theme));
+        lines.extend(sentence(
+            StyleRole::Danger,
+            "! ",
+            &format!("creates {}", Clean::line(&made.creates)),
+            width,
+            theme,
+        ));
     }
     for (what, n) in &plan.outlook {
         let (role, what) = match what == CAN {
-            true => (Role::Good, what.clone()),
-            false => (Role::Warning, format!("cannot: {}", Clean::line(what))),
+            true => (StyleRole::Good, what.clone()),
+            false => (StyleRole::Warning, format!("cannot: {}", Clean::line(what))),
         };
         lines.extend(sentence(role, "now     ", &format!("{} {what}", grouped(*n)), width, theme));
     }
     lines.extend(cohort(model, plan, width, theme, now));
     if !plan.options.is_plain() {
-        lines.extend(sentence(Role::Text, "options ", &plan.options.to_string(), width, theme));
+        lines.extend(sentence(StyleRole::Text, "options ", &plan.options.to_string(), width, theme));
     }
     for note in &plan.notes {
-        lines.extend(sentence(Role::Warning, "note    ", note, width, theme));
+        lines.extend(sentence(StyleRole::Warning, "note    ", note, width, theme));
     }
     for (title, role, shares) in
-        [("by error class", Role::Error, &plan.by_error), ("by job class", Role::Class, &plan.by_class)]
+        [("by error class", StyleRole::Error, &plan.by_error), ("by job class", StyleRole::Class, &plan.by_class)]
     {
         if !shares.is_empty() {
             lines.push(Phrase::empty());
-            lines.push(Phrase::of(Role::Title, title));
+            lines.push(Phrase::of(StyleRole::Title, title));
             lines.extend(split(shares, plan.count, role, width, theme));
         }
     }
     if !plan.sample.is_empty() {
         lines.push(Phrase::empty());
-        lines.push(Phrase::of(Role::Title, "for example"));
+        lines.push(Phrase::of(StyleRole::Title, "for example"));
         lines.extend(sample(plan, width, theme, now));
     }
     lines
@@ -136,20 +146,20 @@ fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, theme: &Th
     let store = opened.map_or("", |o| &o.info.title);
     // The badge comes first: whatever is cut off on a narrow screen, it is not this.
     let production = opened.is_some_and(|o| o.production);
-    let badge = if production { Phrase::of(Role::Badge, " PRODUCTION ") } else { Phrase::empty() };
-    let place = badge.and(Role::Text, if production { " on " } else { "on " });
-    let place = place.and(Role::Strong, format!("{}, {store}", model.source.label));
+    let badge = if production { Phrase::of(StyleRole::Badge, " PRODUCTION ") } else { Phrase::empty() };
+    let place = badge.and(StyleRole::Text, if production { " on " } else { "on " });
+    let place = place.and(StyleRole::Strong, format!("{}, {store}", model.source.label));
     let rows = count_confirm::rows(&number);
     let side = place.width(theme).max(columns(&verb, theme)) + 2;
     if tall && columns(&rows[0], theme) + side <= width {
         let [first, second, third] = rows;
         return vec![
-            Phrase::of(Role::Danger, first),
-            Phrase::of(Role::Danger, second).and(Role::Strong, format!("  {verb}")),
-            Phrase::of(Role::Danger, third).and(Role::Text, "  ").then(place),
+            Phrase::of(StyleRole::Danger, first),
+            Phrase::of(StyleRole::Danger, second).and(StyleRole::Strong, format!("  {verb}")),
+            Phrase::of(StyleRole::Danger, third).and(StyleRole::Text, "  ").then(place),
         ];
     }
-    vec![Phrase::of(Role::Danger, number).and(Role::Strong, format!(" {verb}")), place]
+    vec![Phrase::of(StyleRole::Danger, number).and(StyleRole::Strong, format!(" {verb}")), place]
 }
 
 /// Which jobs these are.
@@ -163,23 +173,23 @@ fn cohort<'p>(model: &Model, plan: &Plan, width: usize, theme: &Theme, now: Time
         None if plan.count == 1 => "none: this one job",
         None => "none: the jobs that were marked, one by one",
     };
-    let mut lines = sentence(Role::Text, "filter  ", filter, width, theme);
+    let mut lines = sentence(StyleRole::Text, "filter  ", filter, width, theme);
     if let Some((oldest, newest)) = plan.span {
         let text = if oldest == newest {
             format!("{newest}, {}", format::ago(newest, now))
         } else {
             format!("{oldest} to {newest}, {} to {}", format::age(oldest, now), format::ago(newest, now))
         };
-        lines.extend(sentence(Role::Text, "died    ", &text, width, theme));
+        lines.extend(sentence(StyleRole::Text, "died    ", &text, width, theme));
     }
-    lines.extend(sentence(Role::Dim, "frozen  ", "jobs that die from now on are not among them", width, theme));
+    lines.extend(sentence(StyleRole::Dim, "frozen  ", "jobs that die from now on are not among them", width, theme));
     lines
 }
 
 /// A sentence after a lead, its further rows indented as far.
-fn sentence<'p>(role: Role, lead: &'static str, text: &str, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
+fn sentence<'p>(role: StyleRole, lead: &'static str, text: &str, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
     let rows = dialog::wrap(text, width.saturating_sub(lead.len()), theme);
-    let lead_role = if role == Role::Text { Role::Dim } else { role };
+    let lead_role = if role == StyleRole::Text { StyleRole::Dim } else { role };
     let rows = rows.into_iter().enumerate().map(|(n, row)| {
         let lead = if n == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
         Phrase::of(lead_role, lead).and(role, row)
@@ -187,7 +197,7 @@ fn sentence<'p>(role: Role, lead: &'static str, text: &str, width: usize, theme:
     rows.collect()
 }
 
-fn split<'p>(shares: &'p [CohortShare], count: u64, role: Role, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
+fn split<'p>(shares: &'p [CohortShare], count: u64, role: StyleRole, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
     let name = |share: &CohortShare| if share.rest { "all others".into() } else { format::value(share.value.as_ref()) };
     let listed = if shares.len() > SHARES { SHARES - 1 } else { shares.len() };
     let mut rows: Vec<(String, u64)> = shares[..listed].iter().map(|s| (name(s), s.n)).collect();
@@ -207,9 +217,9 @@ fn split<'p>(shares: &'p [CohortShare], count: u64, role: Role, width: usize, th
             let name = fit(&name, widest, theme);
             let filled = fit(&gauge(n, count, bar, &theme.glyphs), bar, theme);
             Phrase::of(role, format!("  {name} "))
-                .and(Role::Bar, filled)
-                .and(Role::Number, format!(" {:>number$}", grouped(n)))
-                .and(Role::Text, format!(" {:>5}", format::percent(n, count)))
+                .and(StyleRole::Bar, filled)
+                .and(StyleRole::Number, format!(" {:>number$}", grouped(n)))
+                .and(StyleRole::Text, format!(" {:>5}", format::percent(n, count)))
         })
         .collect()
 }
@@ -220,10 +230,10 @@ fn sample<'p>(plan: &'p Plan, width: usize, theme: &Theme, now: Timestamp) -> Ve
         let when = format::moment(row.at, now, DATED, theme.zone);
         let error = fit(&format::field(row.error_class.as_ref()), width / 4, theme);
         let class = fit(&format::field(row.job_class.as_ref()), width / 5, theme);
-        Phrase::of(Role::Time, format!("  {when:<DATED$} "))
-            .and(Role::Error, error)
-            .and(Role::Class, format!(" {class} "))
-            .and(Role::Text, format::field(row.message_beyond_class().as_ref()))
+        Phrase::of(StyleRole::Time, format!("  {when:<DATED$} "))
+            .and(StyleRole::Error, error)
+            .and(StyleRole::Class, format!(" {class} "))
+            .and(StyleRole::Text, format::field(row.message_beyond_class().as_ref()))
     });
     rows.collect()
 }
@@ -240,19 +250,19 @@ fn question(canvas: &mut Canvas<'_>, foot: Rect, dialog: &PlanDialog) {
                 ask = format!("Type {number}: ");
             }
             let mut pen = canvas.row(foot, 0);
-            pen.put(Role::Strong, &ask).put(Role::Cursor, " ").put(Role::Cursor, dialog.typed.value());
-            pen.caret().put(Role::Cursor, "  ");
+            pen.put(StyleRole::Strong, &ask).put(StyleRole::Cursor, " ").put(StyleRole::Cursor, dialog.typed.value());
+            pen.caret().put(StyleRole::Cursor, "  ");
         }
         Confirm::Yes | Confirm::Key => {
             let ask = format!(" {verb} {}    ", jobs(plan.count));
             let mut pen = canvas.row(foot, 0);
-            pen.put(Role::Key, "y").put(Role::Text, &ask).put(Role::Cursor, "[ n No ]");
+            pen.put(StyleRole::Key, "y").put(StyleRole::Text, &ask).put(StyleRole::Cursor, "[ n No ]");
         }
     }
     let mut pen = canvas.row(foot, 1);
     match &dialog.complaint {
-        Some(complaint) => pen.put(Role::Danger, complaint),
-        None => pen.put(Role::Key, "n").put(Role::Dim, " dismisses: nothing is touched"),
+        Some(complaint) => pen.put(StyleRole::Danger, complaint),
+        None => pen.put(StyleRole::Key, "n").put(StyleRole::Dim, " dismisses: nothing is touched"),
     };
 }
 
@@ -265,7 +275,7 @@ mod tests {
         let theme = Theme::of("none", true, |_| None);
         let share = |n: u64, rest| CohortShare { value: Some(format!("class {n}").as_str().into()), n, rest };
         let last = |shares: &[CohortShare]| {
-            let lines = split(shares, 100, Role::Text, 50, &theme);
+            let lines = split(shares, 100, StyleRole::Text, 50, &theme);
             format!("{:?}", lines.last().expect("a line"))
         };
         let mut shares: Vec<CohortShare> = (1..=10).map(|n| share(n, false)).collect();

@@ -12,7 +12,7 @@
 
 use crate::domain::histogram::grouped;
 use crate::tui::app::model::Model;
-use crate::tui::theme::Role;
+use crate::tui::theme::StyleRole;
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::dialog;
 use crate::tui::view::styled_text::Phrase;
@@ -31,16 +31,20 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
             "A run is going: {behind} of {planned} are behind it. It stops after its current batch and can be resumed:"
         );
         let rows = dialog::wrap(&text, width.saturating_sub(4), canvas.theme);
-        lines.extend(rows.into_iter().map(|row| Phrase::of(Role::Text, row)));
+        lines.extend(rows.into_iter().map(|row| Phrase::of(StyleRole::Text, row)));
         let resume = model.source.shell(&["resume", &going.run.0]);
         let rows = dialog::wrap(&resume, width.saturating_sub(6), canvas.theme);
-        lines.extend(rows.into_iter().map(|row| Phrase::of(Role::Strong, format!("  {row}"))));
+        lines.extend(rows.into_iter().map(|row| Phrase::of(StyleRole::Strong, format!("  {row}"))));
     } else {
-        lines.push(Phrase::of(Role::Text, "The run has ended meanwhile."));
+        lines.push(Phrase::of(StyleRole::Text, "The run has ended meanwhile."));
     }
     lines.push(Phrase::empty());
-    lines.push(Phrase::of(Role::Key, " y").and(Role::Text, " stop and leave    ").and(Role::Cursor, "[ n stay ]"));
+    lines.push(
+        Phrase::of(StyleRole::Key, " y")
+            .and(StyleRole::Text, " stop and leave    ")
+            .and(StyleRole::Cursor, "[ n stay ]"),
+    );
     let area = dialog::centred(screen, width, lines.len() + 2);
-    let inside = dialog::frame(canvas, area, "Leave?", Role::Danger);
+    let inside = dialog::frame(canvas, area, "Leave?", StyleRole::Danger);
     dialog::scroll(canvas, area, inside, &lines, 0);
 }

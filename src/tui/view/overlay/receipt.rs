@@ -16,9 +16,9 @@
 
 use crate::domain::histogram::grouped;
 use crate::ledger::{Run, RunState};
-use crate::tui::app::model::{Model, Reading, Source};
-use crate::tui::keys::Command;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::app::model::{Model, ScrollState, SourceState};
+use crate::tui::keys::KeyCommand;
+use crate::tui::theme::{StyleRole, Theme};
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::dialog;
 use crate::tui::view::format;
@@ -27,14 +27,14 @@ use crate::tui::view::styled_text::Phrase;
 const WIDTH: usize = 84;
 
 /// Draws the page.
-pub fn draw(canvas: &mut Canvas<'_>, model: &Model, run: &Run, reading: Reading) {
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, run: &Run, reading: ScrollState) {
     let screen = canvas.area();
     let width = WIDTH.min(usize::from(screen.width));
     let lines = lines(model, run, width.saturating_sub(4), canvas.theme);
     let height = (lines.len() + 2).min(usize::from(screen.height));
     let area = dialog::centred(screen, width, height);
     let title = format!("Receipt of {}: {}", run.id, run.state.word());
-    let role = if run.state == RunState::Finished { Role::Good } else { Role::Warning };
+    let role = if run.state == RunState::Finished { StyleRole::Good } else { StyleRole::Warning };
     let inside = dialog::frame(canvas, area, &title, role);
     dialog::scroll(canvas, area, inside, &lines, reading.top);
 }
@@ -45,7 +45,7 @@ fn lines<'r>(model: &Model, run: &'r Run, width: usize, theme: &Theme) -> Vec<Ph
     lines.extend(sums(run));
     lines.push(Phrase::empty());
     for row in dialog::wrap(&next(&model.source, run, &here(model, run)), width, theme) {
-        lines.push(Phrase::of(Role::Text, row));
+        lines.push(Phrase::of(StyleRole::Text, row));
     }
     lines
 }
@@ -68,52 +68,52 @@ fn about<'r>(model: &Model, run: &'r Run, width: usize, theme: &Theme) -> Vec<Ph
     text.iter()
         .flat_map(|line| dialog::wrap(line, width, theme))
         .enumerate()
-        .map(|(n, row)| Phrase::of(if n == 0 { Role::Strong } else { Role::Dim }, row))
+        .map(|(n, row)| Phrase::of(if n == 0 { StyleRole::Strong } else { StyleRole::Dim }, row))
         .collect()
 }
 
 fn sums(run: &Run) -> Vec<Phrase<'_>> {
     let tally = &run.tally;
-    let mut lines = vec![sum(Role::Strong, "planned", tally.planned)];
-    lines.push(sum(Role::Good, run.intent.action.done_word(), tally.done));
+    let mut lines = vec![sum(StyleRole::Strong, "planned", tally.planned)];
+    lines.push(sum(StyleRole::Good, run.intent.action.done_word(), tally.done));
     if tally.skipped_total() > 0 {
-        lines.push(sum(Role::Warning, "skipped", tally.skipped_total()));
+        lines.push(sum(StyleRole::Warning, "skipped", tally.skipped_total()));
         lines.extend(tally.skipped.iter().map(|(reason, n)| of_which(*n, reason.clone())));
     }
     if tally.failed_total() > 0 {
-        lines.push(sum(Role::Danger, "failed", tally.failed_total()));
+        lines.push(sum(StyleRole::Danger, "failed", tally.failed_total()));
         lines.extend(tally.failed.iter().map(|(reason, n)| of_which(*n, reason.line_head(200).to_string())));
     }
     if tally.in_doubt > 0 {
-        lines.push(sum(Role::Danger, "in doubt", tally.in_doubt));
+        lines.push(sum(StyleRole::Danger, "in doubt", tally.in_doubt));
     }
     if tally.not_started > 0 {
-        lines.push(sum(Role::Warning, "not reached", tally.not_started));
+        lines.push(sum(StyleRole::Warning, "not reached", tally.not_started));
     }
     if !tally.adds_up() {
-        lines.push(Phrase::of(Role::Danger, "  These parts do not add up to what was planned: please report it."));
+        lines.push(Phrase::of(StyleRole::Danger, "  These parts do not add up to what was planned: please report it."));
     }
     lines
 }
 
-fn sum(role: Role, word: &'static str, n: u64) -> Phrase<'static> {
-    Phrase::of(Role::Text, format!("  {word:<12}")).and(role, format!("{:>12}", grouped(n)))
+fn sum(role: StyleRole, word: &'static str, n: u64) -> Phrase<'static> {
+    Phrase::of(StyleRole::Text, format!("  {word:<12}")).and(role, format!("{:>12}", grouped(n)))
 }
 
 fn of_which<'r>(n: u64, reason: String) -> Phrase<'r> {
-    Phrase::of(Role::Dim, format!("{:>26}  {reason}", grouped(n)))
+    Phrase::of(StyleRole::Dim, format!("{:>26}  {reason}", grouped(n)))
 }
 
 /// How a run is gone on with in this console, where it can be.
 fn here(model: &Model, run: &Run) -> String {
     let opened = model.source.opened.as_ref().filter(|opened| run.is_of(&model.source.label, &opened.store()));
     opened.map_or_else(String::new, |_| {
-        format!("{} on the page of runs ({}), or ", model.key(Command::Resume), model.key(Command::Runs))
+        format!("{} on the page of runs ({}), or ", model.key(KeyCommand::Resume), model.key(KeyCommand::Runs))
     })
 }
 
 /// What can be done now.
-fn next(source: &Source, run: &Run, here: &str) -> String {
+fn next(source: &SourceState, run: &Run, here: &str) -> String {
     let tally = &run.tally;
     let left = tally.not_started > 0 || tally.in_doubt > 0;
     match run.state {
@@ -141,8 +141,11 @@ mod tests {
     use crate::tui::view::tests::fixture;
 
     fn next_of(state: RunState, tally: RunTally) -> String {
-        let source =
-            Source { label: "shop".into(), reach: vec!["--source".into(), "shop".into()], ..Source::default() };
+        let source = SourceState {
+            label: "shop".into(),
+            reach: vec!["--source".into(), "shop".into()],
+            ..SourceState::default()
+        };
         let run = Run { id: RunId("r-7".into()), state, tally, ..fixture::run() };
         next(&source, &Run { intent: RunIntent { source: "shop".into(), ..run.intent.clone() }, ..run }, "")
     }
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_run_that_the_source_keeps_is_told_with_the_way_to_it() {
-        let source = Source { reach: vec!["--source".into(), "shop".into()], ..Source::default() };
+        let source = SourceState { reach: vec!["--source".into(), "shop".into()], ..SourceState::default() };
         let tally = RunTally { planned: 1, done: 1, ..RunTally::default() };
         let run = |place| Run { place, state: RunState::Finished, tally: tally.clone(), ..fixture::run() };
         assert!(next(&source, &run(LedgerLocation::Local), "").ends_with("dlq-tui runs r-7"));

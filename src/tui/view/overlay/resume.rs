@@ -12,7 +12,7 @@
 use crate::domain::histogram::grouped;
 use crate::ledger::{Run, RunState};
 use crate::tui::app::model::{Model, ResumeDialog};
-use crate::tui::theme::Role;
+use crate::tui::theme::StyleRole;
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::dialog;
 use crate::tui::view::styled_text::Phrase;
@@ -30,12 +30,14 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &ResumeDialog) {
     for text in sentences(model, run) {
         let rows = dialog::wrap(&text, width.saturating_sub(4), canvas.theme);
         // What is asked stays in view, however long the filter is.
-        lines.extend(rows.into_iter().take(MOST_ROWS).map(|row| Phrase::of(Role::Text, row)));
+        lines.extend(rows.into_iter().take(MOST_ROWS).map(|row| Phrase::of(StyleRole::Text, row)));
     }
     lines.push(Phrase::empty());
-    lines.push(Phrase::of(Role::Key, " y").and(Role::Text, " go on    ").and(Role::Cursor, "[ n leave it ]"));
+    lines.push(
+        Phrase::of(StyleRole::Key, " y").and(StyleRole::Text, " go on    ").and(StyleRole::Cursor, "[ n leave it ]"),
+    );
     let area = dialog::centred(screen, width, lines.len() + 2);
-    let inside = dialog::frame(canvas, area, &format!("Resume {}?", run.id), Role::Danger);
+    let inside = dialog::frame(canvas, area, &format!("Resume {}?", run.id), StyleRole::Danger);
     dialog::scroll(canvas, area, inside, &lines, 0);
 }
 

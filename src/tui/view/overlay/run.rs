@@ -15,8 +15,8 @@ use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::Model;
-use crate::tui::keys::{Command, KeyContext};
-use crate::tui::theme::Role;
+use crate::tui::keys::{KeyCommand, KeyContext};
+use crate::tui::theme::StyleRole;
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::dialog;
 use crate::tui::view::footer::hint;
@@ -30,12 +30,12 @@ const WIDTH: usize = 68;
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     let area = dialog::centred(canvas.area(), WIDTH, 7);
     let Some(going) = &model.runner.going else {
-        let inside = dialog::frame(canvas, area, "Run", Role::Strong);
-        canvas.row(inside, 1).put(Role::Text, "no run is going: Esc closes");
+        let inside = dialog::frame(canvas, area, "Run", StyleRole::Strong);
+        canvas.row(inside, 1).put(StyleRole::Text, "no run is going: Esc closes");
         return;
     };
     let verb = model.runner.action.map_or("run", Action::word);
-    let inside = dialog::frame(canvas, area, &format!("Run {}: {verb}", going.run), Role::Strong);
+    let inside = dialog::frame(canvas, area, &format!("Run {}: {verb}", going.run), StyleRole::Strong);
     let tally = &going.tally;
     let behind = tally.behind();
     let share = if tally.planned == 0 { 0.0 } else { behind as f64 / tally.planned as f64 };
@@ -61,7 +61,7 @@ pub fn bar(canvas: &mut Canvas<'_>, inside: Rect, row: usize, share: f32) {
     let thousandths = (f64::from(share.clamp(0.0, 1.0)) * 1e3) as u64;
     let filled = gauge(thousandths, 1_000, width, &glyphs);
     let mut pen = canvas.row(inside, row);
-    pen.cell(Role::Good, &filled, width).right(Role::Number, &text, 6);
+    pen.cell(StyleRole::Good, &filled, width).right(StyleRole::Number, &text, 6);
 }
 
 /// Those hints of the run's keys that are wanted here.
@@ -69,57 +69,60 @@ pub fn hints<'m>(model: &'m Model, wanted: &[&str]) -> Phrase<'m> {
     let bindings =
         model.settings.keys.footer(KeyContext::Run).into_iter().filter(|b| wanted.contains(&b.binding().hint));
     bindings.enumerate().fold(Phrase::empty(), |line, (n, binding)| {
-        line.and(Role::Text, if n > 0 { "  " } else { "" }).then(hint(binding, false))
+        line.and(StyleRole::Text, if n > 0 { "  " } else { "" }).then(hint(binding, false))
     })
 }
 
 /// How far and how fast; a run that rests has no speed.
 fn speed(going: &RunProgress, behind: u64, rests: bool) -> Phrase<'static> {
     let planned = grouped(going.tally.planned);
-    let mut phrase = Phrase::of(Role::Number, grouped(behind)).and(Role::Text, format!(" of {planned}"));
+    let mut phrase = Phrase::of(StyleRole::Number, grouped(behind)).and(StyleRole::Text, format!(" of {planned}"));
     if rests {
         return phrase;
     }
     if going.rate > 0.0 && going.rate.is_finite() {
         let rate = if going.rate < 10.0 { format!("{:.1}", going.rate) } else { grouped(going.rate.round() as u64) };
-        phrase = phrase.and(Role::Text, format!("    {rate} a second"));
+        phrase = phrase.and(StyleRole::Text, format!("    {rate} a second"));
     }
     match going.eta {
-        Some(eta) => phrase.and(Role::Text, format!("    {} left", format::span(eta))),
+        Some(eta) => phrase.and(StyleRole::Text, format!("    {} left", format::span(eta))),
         None => phrase,
     }
 }
 
 fn parts(model: &Model, going: &RunProgress) -> Phrase<'static> {
     let tally = &going.tally;
-    let part = |role, word: &str, n: u64| (if n > 0 { role } else { Role::Dim }, format!("{word} {}", grouped(n)));
+    let part = |role, word: &str, n: u64| (if n > 0 { role } else { StyleRole::Dim }, format!("{word} {}", grouped(n)));
     let mut phrase = Phrase::empty();
     for (n, (role, text)) in [
-        part(Role::Good, model.runner.action.map_or("done", Action::done_word), tally.done),
-        part(Role::Warning, "skipped", tally.skipped_total()),
-        part(Role::Danger, "failed", tally.failed_total()),
+        part(StyleRole::Good, model.runner.action.map_or("done", Action::done_word), tally.done),
+        part(StyleRole::Warning, "skipped", tally.skipped_total()),
+        part(StyleRole::Danger, "failed", tally.failed_total()),
     ]
     .into_iter()
     .enumerate()
     {
-        phrase = phrase.and(Role::Text, if n > 0 { "    " } else { "" }).and(role, text);
+        phrase = phrase.and(StyleRole::Text, if n > 0 { "    " } else { "" }).and(role, text);
     }
     if tally.in_doubt > 0 {
-        phrase = phrase.and(Role::Warning, format!("    in doubt {}", grouped(tally.in_doubt)));
+        phrase = phrase.and(StyleRole::Warning, format!("    in doubt {}", grouped(tally.in_doubt)));
     }
     phrase
 }
 
-fn standing(model: &Model, going: &RunProgress) -> (Role, String) {
+fn standing(model: &Model, going: &RunProgress) -> (StyleRole, String) {
     if model.runner.stopping {
         let after = if model.runner.leave_after { ", then the console leaves" } else { "" };
-        return (Role::Warning, format!("stopping after the current batch{after}"));
+        return (StyleRole::Warning, format!("stopping after the current batch{after}"));
     }
     if model.runner.paused {
-        return (Role::Warning, format!("paused between two batches: {} continues", model.key(Command::PauseRun)));
+        return (
+            StyleRole::Warning,
+            format!("paused between two batches: {} continues", model.key(KeyCommand::PauseRun)),
+        );
     }
     match &going.waiting {
-        Some(reason) => (Role::Warning, format!("waits: {reason}")),
-        None => (Role::Dim, "each job once; what is done is committed".to_owned()),
+        Some(reason) => (StyleRole::Warning, format!("waits: {reason}")),
+        None => (StyleRole::Dim, "each job once; what is done is committed".to_owned()),
     }
 }

@@ -13,7 +13,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Run};
 use crate::tui::app::model::{Model, RunsPage};
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::{StyleRole, Theme};
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::dialog::{self, fit};
 use crate::tui::view::format::{self, DATED};
@@ -39,9 +39,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timest
     let width = WIDTH.min(usize::from(screen.width));
     let height = (runs.len().max(1) + 3).min(usize::from(screen.height).saturating_sub(1));
     let area = dialog::centred(screen, width, height);
-    let mut inside = dialog::frame(canvas, area, "Runs: Enter shows the receipt", Role::Strong);
+    let mut inside = dialog::frame(canvas, area, "Runs: Enter shows the receipt", StyleRole::Strong);
     if runs.is_empty() {
-        canvas.row(inside, 0).put(Role::Text, "the ledger has no runs yet");
+        canvas.row(inside, 0).put(StyleRole::Text, "the ledger has no runs yet");
         return;
     }
     let theme = canvas.theme;
@@ -63,7 +63,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timest
     let of = |(n, run)| line(run, &filter(n, run), n == at, id, room, now, theme);
     let lines: Vec<_> = runs.iter().enumerate().map(of).collect();
     dialog::scroll(canvas, area, inside, &lines, top);
-    canvas.tint(crate::tui::view::line_of(inside, at - top), Role::Cursor);
+    canvas.tint(crate::tui::view::line_of(inside, at - top), StyleRole::Cursor);
 }
 
 fn headings(
@@ -84,22 +84,23 @@ fn headings(
     if room == Room::Wide {
         let _ = write!(text, " {:>9} {:>9}  by, filter", "skipped", "failed");
     }
-    Phrase::of(Role::Dim, text)
+    Phrase::of(StyleRole::Dim, text)
 }
 
 fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timestamp, theme: &Theme) -> Phrase<'static> {
     let tally = &run.tally;
     let cursor = if here { theme.glyphs.cursor } else { "" };
-    let mut phrase = Phrase::of(Role::Key, fit(cursor, 2, theme)).and(Role::Strong, fit(&run.id.0, id, theme));
+    let mut phrase =
+        Phrase::of(StyleRole::Key, fit(cursor, 2, theme)).and(StyleRole::Strong, fit(&run.id.0, id, theme));
     if room > Room::Narrow {
         let when = format::moment(Some(run.intent.frozen_at), now, DATED, theme.zone);
-        phrase = phrase.and(Role::Time, format!(" {when:<DATED$}"));
+        phrase = phrase.and(StyleRole::Time, format!(" {when:<DATED$}"));
     }
-    phrase = phrase.and(Role::Text, format!(" {:<7} {:<9}", run.intent.action.word(), run.state.word()));
+    phrase = phrase.and(StyleRole::Text, format!(" {:<7} {:<9}", run.intent.action.word(), run.state.word()));
     if room > Room::Narrow {
         phrase = phrase
-            .and(Role::Number, format!(" {:>9}", grouped(tally.planned)))
-            .and(Role::Good, format!(" {:>9}", grouped(tally.done)));
+            .and(StyleRole::Number, format!(" {:>9}", grouped(tally.planned)))
+            .and(StyleRole::Good, format!(" {:>9}", grouped(tally.done)));
     }
     if room == Room::Wide {
         let operator = &run.intent.operator;
@@ -107,12 +108,12 @@ fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timesta
             LedgerLocation::Local => operator.user.clone(),
             LedgerLocation::Source => format!("{}@{}", operator.user, operator.host),
         };
-        let role = |n, role| if n > 0 { role } else { Role::Dim };
+        let role = |n, role| if n > 0 { role } else { StyleRole::Dim };
         let (skipped, failed) = (tally.skipped_total(), tally.failed_total());
         phrase = phrase
-            .and(role(skipped, Role::Warning), format!(" {:>9}", grouped(skipped)))
-            .and(role(failed, Role::Danger), format!(" {:>9}", grouped(failed)))
-            .and(Role::Dim, format!("  {} {}", by, filter));
+            .and(role(skipped, StyleRole::Warning), format!(" {:>9}", grouped(skipped)))
+            .and(role(failed, StyleRole::Danger), format!(" {:>9}", grouped(failed)))
+            .and(StyleRole::Dim, format!("  {} {}", by, filter));
     }
     phrase
 }

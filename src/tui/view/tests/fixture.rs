@@ -16,7 +16,9 @@ use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, R
 use crate::store::{Availability, Cell, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreInfo};
 use crate::triage::plan::{CohortShare, Confirm, Plan};
 use crate::triage::progress::RunProgress;
-use crate::tui::app::model::{FilterState, Focus, Link, Loss, Marks, Model, Side, Source, Stale};
+use crate::tui::app::model::{
+    ConnectionState, FilterState, Focus, ListSide, Loss, Model, SelectionMarks, SourceState, Stale,
+};
 use crate::tui::app::{JobDocument, Opened, Settings};
 
 /// 2026-11-20 03:12:13Z: somebody was paged.
@@ -145,11 +147,11 @@ fn opened() -> Opened {
 
 fn blank(size: (u16, u16)) -> Model {
     let reach = vec!["--source".into(), "shop".into()];
-    let source = Source { label: "shop".into(), reach, ..Source::default() };
+    let source = SourceState { label: "shop".into(), reach, ..SourceState::default() };
     let mut model = Model::new(source, FilterState::default(), Settings::default(), size);
     model.screen.focus = Focus::List;
     model.source.opened = Some(opened());
-    model.live.link = Link::Up;
+    model.live.link = ConnectionState::Up;
     model.live.heard_at = Some(ago(1));
     model.live.next_poll = Some(NOW);
     model.live.cost = Duration::from_micros(1_240);
@@ -199,7 +201,7 @@ pub fn night(size: (u16, u16)) -> Model {
     let jobs: Vec<Entry> = jobs.collect();
     let first = jobs[0].row.clone();
     let height = model.list_rows();
-    model.list.receive(Side::Start, Page { entries: jobs, next: None, scanned: None }, height);
+    model.list.receive(ListSide::Start, Page { entries: jobs, next: None, scanned: None }, height);
     model.list.step(0, height);
     model.list.arrived = 37;
     model.list.marks.add([JobId::new("8f3a2c0002"), JobId::new("8f3a2c0003")]);
@@ -252,11 +254,11 @@ pub fn nasty(size: (u16, u16)) -> Model {
     let height = model.list_rows();
     let scanned = Some(crate::store::Scanned { rows: 1_200_000, share: 0.4 });
     let next = Some(Cursor::After(jobs[39].position.clone()));
-    model.list.receive(Side::Start, Page { entries: jobs, next, scanned: None }, height);
+    model.list.receive(ListSide::Start, Page { entries: jobs, next, scanned: None }, height);
     model.list.scan = scanned;
     model.list.halted = true;
     model.list.step(2, height);
-    model.list.marks = Marks::All;
+    model.list.marks = SelectionMarks::All;
     let filter = Filter::parse("msg:\"\u{202e}日本\u{7}\" state:ignored").unwrap_or_else(|_| Filter::all());
     model.filter.set(filter, NOW);
     model.detail.turn_to(first.id.clone());
@@ -265,8 +267,12 @@ pub fn nasty(size: (u16, u16)) -> Model {
         &format!("{{\"a\":\"{}\"}}", NASTY.join("").replace(['\u{1b}', '\r', '\n', '\t', '\u{7}'], "\\u001b")),
     ));
     let reason = "server closed the connection \u{1b}[1munexpectedly\u{1b}[0m".to_owned();
-    model.live.link =
-        Link::Down { loss: Loss::Connection, reason, retry_at: NOW.after(Duration::from_millis(3_400)), attempts: 3 };
+    model.live.link = ConnectionState::Down {
+        loss: Loss::Connection,
+        reason,
+        retry_at: NOW.after(Duration::from_millis(3_400)),
+        attempts: 3,
+    };
     model
 }
 
@@ -371,6 +377,6 @@ pub fn empty(size: (u16, u16)) -> Model {
     let mut model = blank(size);
     let rows = model.histogram_rows();
     model.histogram.show(histogram(Vec::new()), rows);
-    model.list.receive(Side::Start, Page { entries: Vec::new(), next: None, scanned: None }, rows);
+    model.list.receive(ListSide::Start, Page { entries: Vec::new(), next: None, scanned: None }, rows);
     model
 }

@@ -16,7 +16,7 @@ use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
 use crate::tui::app::model::{
-    Focus, HelpPage, Link, Loss, Model, Overlay, Picker, PlanDialog, Reading, ResumeDialog, RunsPage,
+    ConnectionState, Focus, HelpPage, Loss, Model, Overlay, Picker, PlanDialog, ResumeDialog, RunsPage, ScrollState,
 };
 use crate::tui::app::{Msg, Request, Slot, update};
 use crate::tui::keys::KeyContext;
@@ -77,7 +77,7 @@ fn a_denied_role_reads_the_whole_grant() {
         let mut model = fixture::night(size);
         (model.source.opened, model.histogram.shown) = (None, None);
         model.list.clear();
-        model.live.link = Link::Down {
+        model.live.link = ConnectionState::Down {
             loss: Loss::Right,
             reason: reason.to_owned(),
             retry_at: NOW.after(Duration::from_secs(3)),
@@ -212,7 +212,7 @@ fn a_run_from_gauge_to_receipt() {
         over(fixture::night(size), Overlay::Resume(ResumeDialog { page, ..ResumeDialog::default() }))
     });
     golden("receipt", |size| {
-        over(fixture::night(size), Overlay::Receipt(Box::new(fixture::run()), Reading::default()))
+        over(fixture::night(size), Overlay::Receipt(Box::new(fixture::run()), ScrollState::default()))
     });
     golden("runs", |size| {
         let earlier = |n: u32| crate::ledger::Run { id: RunId(format!("r-{n}")), ..fixture::run() };
@@ -232,7 +232,7 @@ fn a_line_that_is_typed_points_at_its_fault_and_offers_what_fits() {
 #[test]
 fn pages_and_choices() {
     let help = |top, words: &str| HelpPage {
-        reading: Reading { top },
+        reading: ScrollState { top },
         search: tui_input::Input::new(words.into()),
         ..HelpPage::new(KeyContext::List)
     };

@@ -7,7 +7,7 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use super::fixture::{self, NOW};
 use super::{draw_in, theme_of};
 use crate::triage::plan::Confirm;
-use crate::tui::app::model::{Focus, HelpPage, Model, Overlay, PlanDialog, Reading, ResumeDialog, RunsPage};
+use crate::tui::app::model::{Focus, HelpPage, Model, Overlay, PlanDialog, ResumeDialog, RunsPage, ScrollState};
 use crate::tui::app::{Msg, update};
 use crate::tui::keys::KeyContext;
 use crate::tui::theme::Theme;
@@ -50,7 +50,13 @@ fn overlays() -> Vec<fn() -> Overlay> {
     }
     vec![
         || Overlay::None,
-        || Overlay::Help(HelpPage { reading: Reading { top: 30 }, typing: true, ..HelpPage::new(KeyContext::List) }),
+        || {
+            Overlay::Help(HelpPage {
+                reading: ScrollState { top: 30 },
+                typing: true,
+                ..HelpPage::new(KeyContext::List)
+            })
+        },
         || Overlay::Freezing(None),
         || plan(Confirm::TypeCount),
         || plan(Confirm::Yes),
@@ -58,14 +64,14 @@ fn overlays() -> Vec<fn() -> Overlay> {
         || Overlay::Leave,
         || Overlay::Resume(ResumeDialog { page: RunsPage::new(vec![fixture::run()]), ..ResumeDialog::default() }),
         || Overlay::Resume(ResumeDialog::default()),
-        || Overlay::Receipt(Box::new(fixture::run()), Reading { top: 1 }),
+        || Overlay::Receipt(Box::new(fixture::run()), ScrollState { top: 1 }),
         || Overlay::Runs(RunsPage::new(vec![fixture::run()])),
         || Overlay::Runs(RunsPage { at: 7, ..RunsPage::default() }),
         || Overlay::Picker(Default::default()),
         || Overlay::Text {
             title: "\u{202e}title".into(),
             lines: vec!["dlq-tui \u{1b}[31m -f 'x'".into()],
-            reading: Reading { top: 9 },
+            reading: ScrollState { top: 9 },
         },
     ]
 }
@@ -159,7 +165,7 @@ fn a_filter_that_says_a_secret_shows_it_nowhere() {
     for overlay in [
         Overlay::None,
         Overlay::Plan(Box::new(dialog)),
-        Overlay::Receipt(Box::new(run.clone()), Reading::default()),
+        Overlay::Receipt(Box::new(run.clone()), ScrollState::default()),
         Overlay::Runs(RunsPage::new(vec![run])),
     ] {
         let mut model = fixture::night((140, 45));
