@@ -24,10 +24,10 @@ use std::sync::OnceLock;
 pub use draft::Sample;
 pub use error::AdapterError;
 pub use library::{Library, built_in};
-pub use rights::{Needs, Object, Right, Rights};
+pub use rights::{Needs, Object, Privileges, Right};
 pub use spec::{
-    Along, Command, Detect, Field, FieldKind, Fields, Index, IntoTable, Keep, Live, Message, Order, Refusal, Retention,
-    Route, Rows, Spec, StateWords, Step, Undo, Verb, Verbs,
+    DeliverySpec, Detect, ExpectedRows, Field, FieldKind, Fields, Index, IntoTable, Keep, Live, MessageSpec, Order,
+    Refusal, RelatedRows, Retention, Route, Spec, StateWords, Undo, Verb, VerbSpecs, VerbStep,
 };
 pub use table_match::{Column, Family, Lacks, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
 pub use template::{PLACEHOLDERS, Piece, pieces};

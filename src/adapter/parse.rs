@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue, Deserializer, Error};
 use super::draft_check::unwritten;
 use super::error::{line_of, with_suggestion};
 use super::library::NOTATIONS;
-use super::spec::{Field, FieldKind, Keep, Message, Spec, Step, Undo, Verb};
+use super::spec::{Field, FieldKind, Keep, MessageSpec, Spec, Undo, Verb, VerbStep};
 use super::template::{PLACEHOLDERS, unknown_hole};
 use super::{Adapter, AdapterError, DIALECTS, Misfit, Needs};
 use crate::domain::action::Action;
@@ -376,7 +376,7 @@ fn verb(verb: &Verb, action: Action) -> Result<(), LocatedError> {
         let message = format!("`verbs.{action}` has no `steps`, `into_table` or `command`");
         return Err((Some(when.span().start), message));
     }
-    let mut all: Vec<&Step> = verb.steps.iter().collect();
+    let mut all: Vec<&VerbStep> = verb.steps.iter().collect();
     if let Some(t) = &verb.into_table {
         all.extend(&t.steps);
     }
@@ -416,7 +416,7 @@ fn undo(undo: &Undo, verb: &Verb, action: Action) -> Result<(), LocatedError> {
     undo.steps.iter().try_for_each(|s| holes(&s.sql))
 }
 
-fn message(message: &Message) -> Result<(), LocatedError> {
+fn message(message: &MessageSpec) -> Result<(), LocatedError> {
     match (&message.template, &message.edit) {
         (Some(_), None) => {}
         (None, Some(edit)) => field(edit, "message.edit")?,

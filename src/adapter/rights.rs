@@ -8,7 +8,7 @@ mod statement;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::spec::{Field, Route, Rows, Spec, Step, Undo, Verb};
+use super::spec::{ExpectedRows, Field, Route, Spec, Undo, Verb, VerbStep};
 use crate::domain::action::Action;
 use statement::SqlLexer;
 
@@ -60,9 +60,9 @@ pub enum Object {
 
 /// Rights, each with the columns that it is used on; without columns it is used on some that are not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rights(BTreeMap<(Object, Right), BTreeSet<String>>);
+pub struct Privileges(BTreeMap<(Object, Right), BTreeSet<String>>);
 
-impl Rights {
+impl Privileges {
     /// What is needed, by object.
     pub fn iter(&self) -> impl Iterator<Item = (&Object, Right, &BTreeSet<String>)> {
         self.0.iter().map(|((object, right), columns)| (object, *right, columns))
@@ -76,7 +76,7 @@ impl Rights {
     }
 
     /// Adds what else is needed.
-    pub fn extend(&mut self, more: Rights) {
+    pub fn extend(&mut self, more: Privileges) {
         for ((object, right), columns) in more.0 {
             self.0.entry((object, right)).or_default().extend(columns);
         }
@@ -101,15 +101,15 @@ impl<'a> Needs<'a> {
     }
 
     /// What a list takes: without it, there is nothing to be seen at all.
-    pub fn list(&self) -> Rights {
-        let mut rights = Rights::default();
+    pub fn list(&self) -> Privileges {
+        let mut rights = Privileges::default();
         rights.add(Object::Own, Right::Select, []);
         self.read(&mut rights, self.spec.join.as_ref().map(|join| join.get_ref().as_str()));
         rights
     }
 
     /// What it takes to look: lists, counts, and open jobs.
-    pub fn look(&self) -> Rights {
+    pub fn look(&self) -> Privileges {
         let spec = self.spec;
         let mut rights = self.list();
         let f = &spec.fields;
@@ -143,8 +143,8 @@ impl<'a> Needs<'a> {
 
     /// What an action takes where replayed jobs go that way, beside what it takes to look; `None` where the layout has no such
     /// action. What an archive takes of its own table is not among it.
-    pub fn act(&self, action: Action, way: Route) -> Option<Rights> {
-        let mut rights = Rights::default();
+    pub fn act(&self, action: Action, way: Route) -> Option<Privileges> {
+        let mut rights = Privileges::default();
         rights.add(Object::Own, Right::Select, []);
         match action {
             Action::Restore => {
@@ -168,8 +168,8 @@ impl<'a> Needs<'a> {
 
     /// What an action may take besides: where jobs go to another queue, and by what functions and triggers of the database do
     /// in turn, for which it is theirs to know whose rights they take.
-    pub fn perhaps(&self, action: Action, way: Route) -> Rights {
-        let mut rights = Rights::default();
+    pub fn perhaps(&self, action: Action, way: Route) -> Privileges {
+        let mut rights = Privileges::default();
         let verb = match action {
             Action::Recall => self.spec.verbs.replay.as_ref(),
             action => self.spec.verbs.get(action),
@@ -193,7 +193,7 @@ impl<'a> Needs<'a> {
         all.beside().map(str::to_owned).collect()
     }
 
-    fn verb(&self, rights: &mut Rights, verb: &Verb, way: Route) {
+    fn verb(&self, rights: &mut Privileges, verb: &Verb, way: Route) {
         let texts = verb.when.iter().chain(verb.refuse.iter().map(|refusal| &refusal.when)).chain(&verb.lock);
         self.read(rights, texts.map(|sql| sql.get_ref().as_str()));
         if let Some(message) = &verb.message {
@@ -205,7 +205,7 @@ impl<'a> Needs<'a> {
         self.steps(rights, steps_of(verb, way));
     }
 
-    fn undo(&self, rights: &mut Rights, replay: &Verb, undo: &Undo) {
+    fn undo(&self, rights: &mut Privileges, replay: &Verb, undo: &Undo) {
         let texts = undo.when.iter().chain([&undo.taken]).chain(&undo.lock);
         self.read(rights, texts.map(|sql| sql.get_ref().as_str()));
         if undo.when.is_some() {
@@ -225,18 +225,19 @@ impl<'a> Needs<'a> {
     }
 
     /// Whole rows are inserted as they were kept.
-    fn put_back(&self, rights: &mut Rights, verb: &Verb) {
+    fn put_back(&self, rights: &mut Privileges, verb: &Verb) {
         rights.add(Object::Own, Right::Insert, []);
         for along in verb.along.iter().filter(|along| !along.stays) {
             rights.add(Object::Beside(along.table.get_ref().clone()), Right::Insert, []);
         }
     }
 
-    fn steps<'s>(&self, rights: &mut Rights, steps: impl Iterator<Item = &'s Step>) {
+    fn steps<'s>(&self, rights: &mut Privileges, steps: impl Iterator<Item = &'s VerbStep>) {
         for step in steps.filter(|step| step.to_queue != Some(true)) {
             let read = self.reader.rights(step.sql.get_ref());
             // Where there may be no new row, there may be none to be numbered.
-            let numbered = read.iter().filter(|(_, right, _)| *right == Right::Insert && step.rows == Rows::Each);
+            let numbered =
+                read.iter().filter(|(_, right, _)| *right == Right::Insert && step.rows == ExpectedRows::Each);
             for (object, _, columns) in numbered.filter(|(.., columns)| !columns.is_empty()) {
                 rights.add(object.clone(), Right::Number, columns.iter().cloned());
             }
@@ -244,7 +245,7 @@ impl<'a> Needs<'a> {
         }
     }
 
-    fn read<'t>(&self, rights: &mut Rights, texts: impl IntoIterator<Item = &'t str>) {
+    fn read<'t>(&self, rights: &mut Privileges, texts: impl IntoIterator<Item = &'t str>) {
         for text in texts {
             rights.extend(self.reader.rights(text));
         }
@@ -252,8 +253,8 @@ impl<'a> Needs<'a> {
 }
 
 /// The statements of a verb where replayed jobs go that way.
-fn steps_of(verb: &Verb, way: Route) -> impl Iterator<Item = &Step> {
-    let steps: [&[Step]; 3] = match (way, &verb.into_table, &verb.command) {
+fn steps_of(verb: &Verb, way: Route) -> impl Iterator<Item = &VerbStep> {
+    let steps: [&[VerbStep]; 3] = match (way, &verb.into_table, &verb.command) {
         (Route::Table, Some(table), _) => [&table.steps, &[], &[]],
         (Route::Command, _, Some(command)) => [&command.claim, &command.accepted, &command.refused],
         _ => [&verb.steps, &[], &[]],

@@ -14,7 +14,10 @@ use crate::domain::facet::Facet;
 use crate::domain::job::State;
 use crate::domain::time::parse_span;
 
-pub use verb::{Along, Command, IntoTable, Keep, Live, Message, Refusal, Route, Rows, Step, Undo, Verb, Verbs};
+pub use verb::{
+    DeliverySpec, ExpectedRows, IntoTable, Keep, Live, MessageSpec, Refusal, RelatedRows, Route, Undo, Verb, VerbSpecs,
+    VerbStep,
+};
 
 /// A layout as one database has it.
 #[derive(Clone, Debug, Deserialize)]
@@ -54,7 +57,7 @@ pub struct Spec {
     pub held: Option<HeldJobs>,
     /// How each action is done.
     #[serde(default)]
-    pub verbs: Verbs,
+    pub verbs: VerbSpecs,
     /// A statement that tells where replayed jobs have got to: columns `id`, `fate`, `error_class`, over `{ids}`.
     #[serde(default)]
     pub outcome: Option<Spanned<String>>,

@@ -16,7 +16,7 @@ use crate::adapter::{Adapter, AdapterError, Library, Misfit, fit};
 use crate::config::ReplayTo;
 use crate::domain::text::Clean;
 use crate::store::Budget;
-use crate::store::sql::{Finding, Found, check, missing_indexes, sample, untold_key};
+use crate::store::sql::{CheckFinding, Found, check, missing_indexes, sample, untold_key};
 use crate::triage::conformance::story;
 
 #[derive(Serialize)]
@@ -66,7 +66,7 @@ pub async fn run(session: &SourceChoice, args: &AdaptersArgs) -> Result<Code> {
     }
 }
 
-fn faults_of(findings: &[Finding]) -> usize {
+fn faults_of(findings: &[CheckFinding]) -> usize {
     findings.iter().filter(|finding| finding.verdict.is_err()).count()
 }
 

@@ -66,13 +66,13 @@ where
     answered.await.unwrap_or_else(|_| (None, Err(StoreError::Unreachable("the connection's task ended".into()))))
 }
 
-type Answer<T> = oneshot::Sender<(Option<Lease>, Result<T>)>;
+type ExchangeAnswer<T> = oneshot::Sender<(Option<Lease>, Result<T>)>;
 
 async fn supervise<T, W>(
     mut lease: Lease,
     (limit, times): (Duration, usize),
     stop: CancellationToken,
-    answer: Answer<T>,
+    answer: ExchangeAnswer<T>,
     work: W,
 ) where
     W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>>,
@@ -146,7 +146,7 @@ fn is_usable<T>(result: &Result<T>) -> bool {
 }
 
 /// Sends the answer; when nobody waits for it any more, the lease that comes back settles as it is dropped.
-fn reply<T>(answer: Answer<T>, lease: Option<Lease>, result: Result<T>) {
+fn reply<T>(answer: ExchangeAnswer<T>, lease: Option<Lease>, result: Result<T>) {
     drop(answer.send((lease, result)));
 }
 

@@ -39,7 +39,7 @@ pub(crate) use driver::sqlite::CHANGES;
 use futures_util::future::BoxFuture;
 pub use options::EngineOptions;
 use pool::{Lease, Pool};
-use retry::{Attempt, Reused, lost, shut_out, unbegun};
+use retry::{RetryAttempt, Reused, lost, shut_out, unbegun};
 pub use statement_log::Listener;
 pub use transaction::Tx;
 pub(crate) use write_mode::Gate;
@@ -322,13 +322,13 @@ impl Engine {
         self.try_open(mode, budget).await.map_err(|(error, _)| error)
     }
 
-    async fn try_open(&self, mode: Mode, budget: &Budget) -> Attempt<Lease> {
+    async fn try_open(&self, mode: Mode, budget: &Budget) -> RetryAttempt<Lease> {
         let (lease, is_fresh) = self.lease(budget).await?;
         self.begin_on(lease, is_fresh, mode, budget).await
     }
 
     /// An idle connection may have died since; nothing has been asked of it yet, so a fresh one takes its place.
-    fn is_stale<T>(&self, attempt: &Attempt<T>) -> bool {
+    fn is_stale<T>(&self, attempt: &RetryAttempt<T>) -> bool {
         let stale = matches!(attempt, Err((StoreError::Unreachable(_) | StoreError::ShutOut { .. }, Reused(true))));
         if stale {
             log::reconnecting(self.pool.database());
@@ -338,7 +338,7 @@ impl Engine {
     }
 
     /// A connection, and whether it was just opened.
-    async fn lease(&self, budget: &Budget) -> Attempt<(Lease, bool)> {
+    async fn lease(&self, budget: &Budget) -> RetryAttempt<(Lease, bool)> {
         let leased = tokio::select! {
             biased;
             () = budget.cancel.cancelled() => Err(StoreError::Cancelled),
@@ -347,7 +347,7 @@ impl Engine {
         leased.map_err(|error| (shut_out(error), Reused(false)))
     }
 
-    async fn begin_on(&self, mut lease: Lease, is_fresh: bool, mode: Mode, budget: &Budget) -> Attempt<Lease> {
+    async fn begin_on(&self, mut lease: Lease, is_fresh: bool, mode: Mode, budget: &Budget) -> RetryAttempt<Lease> {
         lease.opened(mode);
         let limits = self.limits(budget);
         // A BEGIN is answered at once or the server is gone; on SQLite it may wait for the write lock.
@@ -361,7 +361,7 @@ impl Engine {
     }
 
     /// The rows of each statement: by one message where the engine can, in an open transaction elsewhere.
-    async fn try_read(&self, statements: &[Statement], budget: &Budget) -> Attempt<Vec<Vec<Row>>> {
+    async fn try_read(&self, statements: &[Statement], budget: &Budget) -> RetryAttempt<Vec<Vec<Row>>> {
         let (mut lease, is_fresh) = self.lease(budget).await?;
         let begun = |error| (error, Reused(false));
         let question = (self.limits(budget), statements);

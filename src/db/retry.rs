@@ -4,7 +4,7 @@ use super::pool::no_answer;
 use crate::domain::source_error::StoreError;
 
 /// What came of a call; a failure says whether the connection may be to blame.
-pub(super) type Attempt<T> = std::result::Result<T, (StoreError, Reused)>;
+pub(super) type RetryAttempt<T> = std::result::Result<T, (StoreError, Reused)>;
 
 /// What kept a transaction from beginning.
 pub(super) fn unbegun(error: StoreError, is_fresh: bool) -> (StoreError, Reused) {

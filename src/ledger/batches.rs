@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::backend::{RowCells, Tx, int, limit, rows, text, texts};
+use super::backend::{LedgerTx, RowCells, int, limit, rows, text, texts};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::{BatchNo, RunId, RunJob, RunState};
@@ -299,7 +299,12 @@ impl Ledger {
 }
 
 /// Writes down what became of jobs of a batch, each of which is in `outcomes` at most once.
-async fn settle(tx: &mut Tx<'_>, run: i64, batch: BatchNo, Results { settled, is_all }: Results<'_>) -> Result<()> {
+async fn settle(
+    tx: &mut LedgerTx<'_>,
+    run: i64,
+    batch: BatchNo,
+    Results { settled, is_all }: Results<'_>,
+) -> Result<()> {
     let is_plain = |settled: &&CompletedBatch| settled.outcome.1 == JobResult::Done && settled.note.is_none();
     let (plain, others): (Vec<&CompletedBatch>, Vec<&CompletedBatch>) = settled.iter().partition(is_plain);
     if is_all && others.is_empty() {
@@ -330,7 +335,7 @@ async fn settle(tx: &mut Tx<'_>, run: i64, batch: BatchNo, Results { settled, is
 }
 
 /// Writes down that what is open of a batch was done.
-async fn all_done(tx: &mut Tx<'_>, run: i64, batch: BatchNo) -> Result<()> {
+async fn all_done(tx: &mut LedgerTx<'_>, run: i64, batch: BatchNo) -> Result<()> {
     let all = tx.execute(
         "UPDATE {run_jobs} {by_in_doubt} SET outcome = 'done' \
          WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
@@ -340,7 +345,7 @@ async fn all_done(tx: &mut Tx<'_>, run: i64, batch: BatchNo) -> Result<()> {
 }
 
 /// Names jobs by their places, without reading them; not where others stand there than were meant.
-async fn name_places(tx: &mut Tx<'_>, run: i64, next: Next, now: Timestamp) -> Result<Option<BatchNo>> {
+async fn name_places(tx: &mut LedgerTx<'_>, run: i64, next: Next, now: Timestamp) -> Result<Option<BatchNo>> {
     let Next::Places { from, to, jobs } = next else { return Ok(None) };
     let open = tx.number(
         "SELECT count(*) FROM {run_jobs} {by_not_started} WHERE run = ?1 AND {not_started} AND ord BETWEEN ?2 AND ?3",
@@ -354,7 +359,7 @@ async fn name_places(tx: &mut Tx<'_>, run: i64, next: Next, now: Timestamp) -> R
     Ok(Some(no))
 }
 
-async fn name_between(tx: &mut Tx<'_>, run: i64, no: BatchNo, (from, to): (i64, i64)) -> Result<()> {
+async fn name_between(tx: &mut LedgerTx<'_>, run: i64, no: BatchNo, (from, to): (i64, i64)) -> Result<()> {
     let named = tx.execute(
         "UPDATE {run_jobs} SET batch = ?2 WHERE run = ?1 AND ord BETWEEN ?3 AND ?4 AND batch IS NULL",
         [int(run), int(no.0), int(from), int(to)],
@@ -363,7 +368,7 @@ async fn name_between(tx: &mut Tx<'_>, run: i64, no: BatchNo, (from, to): (i64, 
 }
 
 /// Names the next jobs of a run in a batch of their own.
-async fn name_next(tx: &mut Tx<'_>, run: i64, n: usize, now: Timestamp) -> Result<Option<(BatchNo, Vec<JobId>)>> {
+async fn name_next(tx: &mut LedgerTx<'_>, run: i64, n: usize, now: Timestamp) -> Result<Option<(BatchNo, Vec<JobId>)>> {
     let found = tx.fetch(
         "SELECT ord, job_id FROM {run_jobs} {by_not_started} WHERE run = ?1 AND {not_started} ORDER BY ord LIMIT ?2",
         [int(run), limit(n)],
@@ -381,7 +386,7 @@ async fn name_next(tx: &mut Tx<'_>, run: i64, n: usize, now: Timestamp) -> Resul
     Ok(Some((no, ids)))
 }
 
-async fn new_batch(tx: &mut Tx<'_>, run: i64, now: Timestamp) -> Result<BatchNo> {
+async fn new_batch(tx: &mut LedgerTx<'_>, run: i64, now: Timestamp) -> Result<BatchNo> {
     let no = 1 + tx.number("SELECT coalesce(max(no), 0) FROM {batches} WHERE run = ?1", [int(run)]).await?;
     tx.execute("INSERT INTO {batches} (run, no, begun_at) VALUES (?1, ?2, ?3)", [int(run), int(no), int(now.0)])
         .await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::backend::{RowCells, Tx, int, maybe, text, texts};
+use super::backend::{LedgerTx, RowCells, int, maybe, text, texts};
 use super::cohort_stats::{CohortStats, into_class_head};
 use super::dialect::InsertColumn;
 use super::error::{LedgerError, Result};
@@ -172,7 +172,7 @@ impl Ledger {
 }
 
 /// The ids of jobs that are in a cohort more than once.
-async fn twice(tx: &mut Tx<'_>, run: i64, which: &str, binds: Vec<Bind>) -> Result<Vec<String>> {
+async fn twice(tx: &mut LedgerTx<'_>, run: i64, which: &str, binds: Vec<Bind>) -> Result<Vec<String>> {
     let sql = format!("SELECT job_id FROM {{run_jobs}} WHERE run = ?1 {which} GROUP BY job_id HAVING count(*) > 1");
     let rows = tx.fetch(&sql, [vec![int(run)], binds].concat()).await?;
     rows.into_iter().map(|row| RowCells::of(row).text()).collect()

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tokio::task::AbortHandle;
 
-use super::backend::{Backend, RunToken, SourceBackend, Tx, int, text};
+use super::backend::{Backend, LedgerTx, RunToken, SourceBackend, int, text};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::RunId;
@@ -163,7 +163,7 @@ impl Ledger {
 /// Renews the lease on a run as part of a transaction that goes on with it; of a file, nothing has to be renewed.
 ///
 /// An error where the lease is no longer ours: then nothing may be done.
-pub(super) async fn renew(tx: &mut Tx<'_>, run: &RunId) -> Result<()> {
+pub(super) async fn renew(tx: &mut LedgerTx<'_>, run: &RunId) -> Result<()> {
     let Some(source) = tx.home().shared() else { return Ok(()) };
     let lost = || LedgerError::TakenOver(run.0.clone());
     let token = source.token(run).ok_or_else(lost)?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::de::DeserializeOwned;
 
-use super::backend::{RowCells, Tx, int, limit, text};
+use super::backend::{LedgerTx, RowCells, int, limit, text};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
@@ -177,14 +177,24 @@ impl Ledger {
 }
 
 /// As [`in_state`], for whoever holds the run and goes on with it.
-pub(super) async fn at_work(tx: &mut Tx<'_>, run: &RunId, allowed: &[RunState], asked: &'static str) -> Result<i64> {
+pub(super) async fn at_work(
+    tx: &mut LedgerTx<'_>,
+    run: &RunId,
+    allowed: &[RunState],
+    asked: &'static str,
+) -> Result<i64> {
     let seq = in_state(tx, run, allowed, asked).await?;
     renew(tx, run).await?;
     Ok(seq)
 }
 
 /// The run's key, if its state is one of `allowed`.
-pub(super) async fn in_state(tx: &mut Tx<'_>, run: &RunId, allowed: &[RunState], asked: &'static str) -> Result<i64> {
+pub(super) async fn in_state(
+    tx: &mut LedgerTx<'_>,
+    run: &RunId,
+    allowed: &[RunState],
+    asked: &'static str,
+) -> Result<i64> {
     let row = tx.first("SELECT seq, state FROM {runs} WHERE id = ?1{lock}", [text(&run.0)]).await?;
     let mut row = row.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?;
     let (seq, word) = (row.int()?, row.text()?);

@@ -1,6 +1,6 @@
 //! The sums of a run, read so that they cannot fail to add up: `planned` is made of the parts, never beside them.
 
-use super::backend::{RowCells, Tx, int};
+use super::backend::{LedgerTx, RowCells, int};
 use super::error::{LedgerError, Result};
 use super::model::RunTally;
 use crate::domain::action::{JobResult, NOT_ACCEPTED, SkipReason};
@@ -22,7 +22,7 @@ const REASON_HEAD: usize = 120;
 const OTHER_REASONS: &str = "other reasons";
 
 /// Counts the jobs of a run whose execution ends, and keeps the sums.
-pub(super) async fn keep(tx: &mut Tx<'_>, run: i64) -> Result<RunTally> {
+pub(super) async fn keep(tx: &mut LedgerTx<'_>, run: i64) -> Result<RunTally> {
     forget(tx, run).await?;
     let counted = counted("WHERE j.run = ?1", "");
     let keep = format!(
@@ -38,7 +38,7 @@ pub(super) async fn keep(tx: &mut Tx<'_>, run: i64) -> Result<RunTally> {
 }
 
 /// Drops the kept sums of a run that is executed again.
-pub(super) async fn forget(tx: &mut Tx<'_>, run: i64) -> Result<()> {
+pub(super) async fn forget(tx: &mut LedgerTx<'_>, run: i64) -> Result<()> {
     tx.execute("DELETE FROM {run_tallies} WHERE run = ?1", [int(run)]).await.map(drop)
 }
 

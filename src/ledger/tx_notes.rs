@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use super::backend::{RowCells, Tx, int, text};
+use super::backend::{LedgerTx, RowCells, int, text};
 use super::error::Result;
 use super::handle::Ledger;
 use super::model::RunId;
@@ -86,12 +86,12 @@ impl Ledger {
 }
 
 /// Writes a note down along with another entry.
-pub(super) async fn note_along(tx: &mut Tx<'_>, run: &RunId, note: &Note) -> Result<()> {
+pub(super) async fn note_along(tx: &mut LedgerTx<'_>, run: &RunId, note: &Note) -> Result<()> {
     tx.execute(NOTING, note.binds(run)).await.map(drop)
 }
 
 /// Drops the notes of a run none of whose jobs is in doubt any more.
-pub(super) async fn drop_notes(tx: &mut Tx<'_>, run: i64) -> Result<()> {
+pub(super) async fn drop_notes(tx: &mut LedgerTx<'_>, run: i64) -> Result<()> {
     let dropped = tx.execute(
         "DELETE FROM {transactions} WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM {run_jobs} {by_in_doubt} \
          WHERE run = ?1 AND batch IS NOT NULL AND outcome IS NULL)",

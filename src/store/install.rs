@@ -16,27 +16,27 @@ pub struct Preset {
     pub name: &'static str,
     /// What it is, as one line.
     pub about: &'static str,
-    tables: &'static [Table],
+    tables: &'static [PresetTable],
 }
 
 /// A table with its indexes, in every dialect.
 #[derive(Debug)]
-struct Table {
+struct PresetTable {
     name: &'static str,
-    text: Text,
+    text: PresetText,
     /// It is made along with this table, and not beside one that is there: that may have other columns.
     with: Option<&'static str>,
 }
 
 /// A text in every dialect.
 #[derive(Debug)]
-struct Text {
+struct PresetText {
     postgres: &'static str,
     mysql: &'static str,
     sqlite: &'static str,
 }
 
-impl Text {
+impl PresetText {
     fn of(&self, dialect: Dialect) -> &'static str {
         match dialect {
             Dialect::Postgres => self.postgres,
@@ -46,7 +46,7 @@ impl Text {
     }
 }
 
-impl Table {
+impl PresetTable {
     /// Its statements, for the default schema or another.
     fn ddl(&self, dialect: Dialect, schema: Option<&str>) -> String {
         let text = self.text.of(dialect);
@@ -59,7 +59,7 @@ impl Table {
 
 macro_rules! text {
     ($name:literal) => {
-        Text {
+        PresetText {
             postgres: include_str!(concat!("../../migrations/preset/postgres/", $name, ".sql")),
             mysql: include_str!(concat!("../../migrations/preset/mysql/", $name, ".sql")),
             sqlite: include_str!(concat!("../../migrations/preset/sqlite/", $name, ".sql")),
@@ -69,18 +69,18 @@ macro_rules! text {
 
 macro_rules! table {
     ($name:literal) => {
-        Table { name: $name, text: text!($name), with: None }
+        PresetTable { name: $name, text: text!($name), with: None }
     };
     ($name:literal with $other:literal) => {
-        Table { name: $name, text: text!($name), with: Some($other) }
+        PresetTable { name: $name, text: text!($name), with: Some($other) }
     };
 }
 
 /// The query that lists the schemas in which tables can be made, and says which is the default.
-const SCHEMAS: Text = text!("schemas");
+const SCHEMAS: PresetText = text!("schemas");
 
 /// What makes a schema; nothing where a schema is a database of its own, or the only one.
-const NEW_SCHEMA: Text = Text { postgres: "CREATE SCHEMA {schema};\n", mysql: "", sqlite: "" };
+const NEW_SCHEMA: PresetText = PresetText { postgres: "CREATE SCHEMA {schema};\n", mysql: "", sqlite: "" };
 
 /// What can be installed; the first is the default.
 pub const PRESETS: &[Preset] = &[

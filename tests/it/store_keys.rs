@@ -8,7 +8,7 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::job::JobId;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::Store;
-use dlq_tui::store::sql::{Finding, Found, OpenOptions, SqlStore, check, detect, open, untold_key};
+use dlq_tui::store::sql::{CheckFinding, Found, OpenOptions, SqlStore, check, detect, open, untold_key};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb};
@@ -134,7 +134,7 @@ fn scoped() -> String {
     )
 }
 
-async fn of_key(db: &TestDb, text: &str) -> Finding {
+async fn of_key(db: &TestDb, text: &str) -> CheckFinding {
     let adapter = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
     let (engine, found) = found(db, &adapter).await;
     let findings = check(&engine, &adapter, &found, None, &budget()).await.expect("findings");

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Object, Right, Rights};
+use super::{Object, Privileges, Right};
 
 /// Reads statements of a layout.
 pub(super) struct SqlLexer<'a> {
@@ -61,7 +61,7 @@ const AFTER_SET: [&str; 6] = ["where", "from", "returning", "order", "limit", "o
 
 impl SqlLexer<'_> {
     /// What a statement, or a part of one, takes.
-    pub(super) fn rights(&self, sql: &str) -> Rights {
+    pub(super) fn rights(&self, sql: &str) -> Privileges {
         let tokens = self.tokens(sql);
         let mut found = StatementTables { names: names(&tokens), ..StatementTables::default() };
         for at in 0..tokens.len() {
@@ -186,7 +186,7 @@ fn names(tokens: &[SqlToken]) -> Vec<(usize, String, Object)> {
 /// What was found of a statement so far.
 #[derive(Default)]
 struct StatementTables {
-    rights: Rights,
+    rights: Privileges,
     /// Tables by their other names.
     names: Vec<(usize, String, Object)>,
     /// What is written to.

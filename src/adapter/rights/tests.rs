@@ -6,7 +6,7 @@ fn read(sql: &str) -> Vec<String> {
     shown(&reader.rights(sql))
 }
 
-fn shown(rights: &Rights) -> Vec<String> {
+fn shown(rights: &Privileges) -> Vec<String> {
     let object = |object: &Object| match object {
         Object::Own => "own".to_owned(),
         Object::Target => "target".to_owned(),

@@ -12,7 +12,7 @@ use crate::domain::run_options::Attempts;
 /// How each action is done; an action that is left out is not offered.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Verbs {
+pub struct VerbSpecs {
     /// Back to the live queue.
     #[serde(default)]
     pub replay: Option<Verb>,
@@ -33,7 +33,7 @@ pub struct Verbs {
     pub purge: Option<Verb>,
 }
 
-impl Verbs {
+impl VerbSpecs {
     /// How an action is done.
     pub fn get(&self, action: Action) -> Option<&Verb> {
         match action {
@@ -83,7 +83,7 @@ pub struct Verb {
     pub due: Option<String>,
     /// Statements of a move within the layout's own tables.
     #[serde(default)]
-    pub steps: Vec<Step>,
+    pub steps: Vec<VerbStep>,
     /// Whether whole rows are archived before the steps take effect.
     #[serde(default)]
     pub archive: bool,
@@ -92,7 +92,7 @@ pub struct Verb {
     pub keep: Keep,
     /// Rows of other tables that are kept along with each row.
     #[serde(default)]
-    pub along: Vec<Along>,
+    pub along: Vec<RelatedRows>,
     /// What functions and triggers do in turn, as statements that are never run: they tell which rights those take, where they
     /// run with the caller's.
     #[serde(default)]
@@ -105,10 +105,10 @@ pub struct Verb {
     pub into_table: Option<IntoTable>,
     /// Statements around a delivery to a command that the config names.
     #[serde(default)]
-    pub command: Option<Command>,
+    pub command: Option<DeliverySpec>,
     /// How the message is made that a destination takes.
     #[serde(default)]
-    pub message: Option<Message>,
+    pub message: Option<MessageSpec>,
 }
 
 /// Jobs for which a verb cannot be done, or of which the plan warns.
@@ -147,12 +147,12 @@ impl Verb {
 /// A statement of a verb.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct VerbStep {
     /// The statement, with placeholders.
     pub sql: Spanned<String>,
     /// How many rows it must affect.
     #[serde(default)]
-    pub rows: Rows,
+    pub rows: ExpectedRows,
     /// Whether it is only for jobs that go to another queue, or only for those that do not.
     #[serde(default)]
     pub to_queue: Option<bool>,
@@ -161,7 +161,7 @@ pub struct Step {
 /// How many rows a step must affect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rows {
+pub enum ExpectedRows {
     /// One for each job of the batch: anything else undoes the batch.
     #[default]
     Each,
@@ -179,7 +179,7 @@ pub struct IntoTable {
     #[serde(default)]
     pub due: Option<String>,
     /// The statements, with `{target}`.
-    pub steps: Vec<Step>,
+    pub steps: Vec<VerbStep>,
     /// How the move is undone.
     #[serde(default)]
     pub undo: Option<Undo>,
@@ -225,7 +225,7 @@ impl Default for Keep {
 /// Rows of another table of the schema that belong to a job's row.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Along {
+pub struct RelatedRows {
     /// The table; where it is not there, there is nothing to keep.
     pub table: Spanned<String>,
     /// Its column that tells whose its rows are.
@@ -262,7 +262,7 @@ pub struct Undo {
     #[serde(default)]
     pub lock: Option<Spanned<String>>,
     /// The statements.
-    pub steps: Vec<Step>,
+    pub steps: Vec<VerbStep>,
     /// Whether the kept rows are then put back whole.
     #[serde(default)]
     pub put_back: bool,
@@ -291,13 +291,13 @@ pub struct Live {
 /// What is written around a delivery to a command.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Command {
+pub struct DeliverySpec {
     /// Takes the jobs out of everybody else's reach before they are handed over.
-    pub claim: Vec<Step>,
+    pub claim: Vec<VerbStep>,
     /// Settles the jobs that were accepted.
-    pub accepted: Vec<Step>,
+    pub accepted: Vec<VerbStep>,
     /// Gives back the jobs that were not.
-    pub refused: Vec<Step>,
+    pub refused: Vec<VerbStep>,
     /// Sentences for the plan.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -307,7 +307,7 @@ pub struct Command {
 /// values stand, or stored JSON with some of its values replaced.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Message {
+pub struct MessageSpec {
     /// The template.
     #[serde(default)]
     pub template: Option<Spanned<String>>,

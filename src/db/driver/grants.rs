@@ -3,13 +3,13 @@
 /// The grants of a user and of the roles that are on, as `SHOW GRANTS` lists them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Grants {
-    grants: Vec<Grant>,
+    grants: Vec<MysqlGrant>,
     /// Whether there is a line that takes something away again, or cannot be read.
     unclear: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Grant {
+struct MysqlGrant {
     /// In capitals, without columns.
     rights: Vec<String>,
     /// `None` stands for all.
@@ -32,7 +32,7 @@ impl Grants {
 
     /// Whether a grant gives this right on a table, or on some of its columns.
     pub(crate) fn give(&self, right: &str, database: &str, table: &str) -> bool {
-        let fits = |grant: &&Grant| {
+        let fits = |grant: &&MysqlGrant| {
             // A name of a whole database is a pattern.
             let in_database = match (&grant.database, &grant.table) {
                 (None, _) => true,
@@ -41,7 +41,7 @@ impl Grants {
             };
             in_database && grant.table.as_ref().is_none_or(|name| name == table)
         };
-        let gives = |grant: &Grant| grant.rights.iter().any(|given| given == right || given.starts_with("ALL"));
+        let gives = |grant: &MysqlGrant| grant.rights.iter().any(|given| given == right || given.starts_with("ALL"));
         self.grants.iter().filter(fits).any(gives)
     }
 
@@ -58,7 +58,7 @@ impl Grants {
 }
 
 enum Line {
-    Grant(Grant),
+    Grant(MysqlGrant),
     /// One that says nothing of tables.
     Other,
     Unclear,
@@ -76,7 +76,7 @@ fn grant(line: &str) -> Line {
     }
     let Some((database, table)) = split(object, ".") else { return Line::Unclear };
     let name = |text: &str| (text != "*").then(|| text.trim_matches('`').replace("``", "`"));
-    Line::Grant(Grant { rights: words(rights), database: name(database), table: name(table) })
+    Line::Grant(MysqlGrant { rights: words(rights), database: name(database), table: name(table) })
 }
 
 /// Splits where the mark stands outside of quotes and brackets.

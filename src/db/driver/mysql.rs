@@ -62,7 +62,7 @@ impl Mysql {
     async fn reach(&self) -> Result<MyLink> {
         let connection = self.options.connect().await.map_err(|error| self.shut_out(connecting(error)))?;
         let (read_only, json_depth) = (self.read_only, self.json_depth.clone());
-        Ok(MyLink { connection, read_only, json_depth, server: Server::default(), facts: None })
+        Ok(MyLink { connection, read_only, json_depth, server: MysqlServer::default(), facts: None })
     }
 
     async fn open(&self) -> Result<MyLink> {
@@ -104,7 +104,7 @@ impl Connector for Mysql {
 }
 
 /// What a connection needs to know of its server.
-struct Server {
+struct MysqlServer {
     /// The connection's id there.
     id: u64,
     /// Whether it is MariaDB, once that is known.
@@ -113,7 +113,7 @@ struct Server {
     packet: u64,
 }
 
-impl Default for Server {
+impl Default for MysqlServer {
     /// One that has not answered yet: packets that any takes, unless somebody has set it to far less than is usual.
     fn default() -> Self {
         Self { id: 0, maria: None, packet: 65_536 }
@@ -138,7 +138,7 @@ struct MyLink {
     connection: MySqlConnection,
     read_only: bool,
     json_depth: JsonDepth,
-    server: Server,
+    server: MysqlServer,
     /// What the server said when it was asked what it is.
     facts: Option<Facts>,
 }
@@ -227,7 +227,7 @@ impl MyLink {
 }
 
 /// What the server says of itself, as [`FACTS`] asks it.
-fn said(row: &MySqlRow, read_only: bool, grants: Option<&[String]>) -> sqlx::Result<(Server, Facts)> {
+fn said(row: &MySqlRow, read_only: bool, grants: Option<&[String]>) -> sqlx::Result<(MysqlServer, Facts)> {
     let version: String = row.try_get_unchecked(1)?;
     let (maria, server) = product(&version);
     let server_read_only: String = row.try_get_unchecked(4)?;
@@ -248,7 +248,7 @@ fn said(row: &MySqlRow, read_only: bool, grants: Option<&[String]>) -> sqlx::Res
         grants: grants.map(Grants::parse),
         packet: Some(packet),
     };
-    Ok((Server { id: row.try_get_unchecked(0)?, maria: Some(maria), packet }, facts))
+    Ok((MysqlServer { id: row.try_get_unchecked(0)?, maria: Some(maria), packet }, facts))
 }
 
 /// The whole beginning of a transaction as one message of constants and numbers.

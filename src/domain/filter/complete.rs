@@ -13,12 +13,12 @@ pub struct Completion {
     /// In characters.
     pub span: Range<usize>,
     /// What fits there.
-    pub context: Context,
+    pub context: CompletionContext,
 }
 
 /// What fits at the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Context {
+pub enum CompletionContext {
     /// A key, or the start of a free word; what is typed of it so far. See [`keys`].
     Key(String),
     /// A value of a key; what is typed of it so far, unescaped. See [`Completion::value_text`].
@@ -38,29 +38,28 @@ pub enum Context {
 pub fn complete(text: &str, cursor: usize) -> Completion {
     let at = text.char_indices().nth(cursor).map_or(text.len(), |(at, _)| at);
     let raw = lex::terms(text).into_iter().find(|raw| raw.span.start <= at && at <= raw.span.end);
-    let (span, context) = raw.map_or((at..at, Context::Key(String::new())), |raw| within(text, at, &raw));
+    let (span, context) = raw.map_or((at..at, CompletionContext::Key(String::new())), |raw| within(text, at, &raw));
     let chars = |to: usize| text[..to].chars().count();
     Completion { span: chars(span.start)..chars(span.end), context }
 }
 
-fn within(text: &str, at: usize, raw: &RawTerm) -> (Range<usize>, Context) {
+fn within(text: &str, at: usize, raw: &RawTerm) -> (Range<usize>, CompletionContext) {
     match &raw.key {
         // Before a minus sign nothing of the term has begun.
-        _ if raw.negated && at == raw.span.start => (at..at, Context::Key(String::new())),
-        Some(key) if at <= key.end => (key.start..key.end + 1, Context::Key(text[key.start..at].to_owned())),
+        _ if raw.negated && at == raw.span.start => (at..at, CompletionContext::Key(String::new())),
+        Some(key) if at <= key.end => (key.start..key.end + 1, CompletionContext::Key(text[key.start..at].to_owned())),
         Some(key) => {
             let context = match (Key::from_word(&text[key.clone()]), KeyInfo::from_word(&text[key.clone()])) {
-                (Some(key), Some(info)) => {
-                    typed(text, at, &raw.body).map_or(Context::Nothing, |prefix| Context::Value { key, info, prefix })
-                }
-                _ => Context::Nothing,
+                (Some(key), Some(info)) => typed(text, at, &raw.body)
+                    .map_or(CompletionContext::Nothing, |prefix| CompletionContext::Value { key, info, prefix }),
+                _ => CompletionContext::Nothing,
             };
             (raw.body.span.clone(), context)
         }
         None if raw.body.form == TermForm::Bare => {
-            (raw.body.span.clone(), Context::Key(text[raw.body.span.start..at].to_owned()))
+            (raw.body.span.clone(), CompletionContext::Key(text[raw.body.span.start..at].to_owned()))
         }
-        None => (raw.body.span.clone(), Context::Nothing),
+        None => (raw.body.span.clone(), CompletionContext::Nothing),
     }
 }
 
@@ -91,7 +90,7 @@ impl Completion {
     /// A value as the filter must write it here, so that exactly this value is meant; none outside of values.
     pub fn value_text(&self, value: &str) -> Option<String> {
         match &self.context {
-            Context::Value { info, .. } => Some(quote::value(value, info.kind)),
+            CompletionContext::Value { info, .. } => Some(quote::value(value, info.kind)),
             _ => None,
         }
     }
@@ -99,7 +98,7 @@ impl Completion {
     /// Candidates that are the same for every source: the states. Elsewhere empty.
     pub fn fixed_values(&self) -> Vec<&'static str> {
         match &self.context {
-            Context::Value { info, prefix, .. } if info.kind == ValueKind::State => {
+            CompletionContext::Value { info, prefix, .. } if info.kind == ValueKind::State => {
                 State::ALL.into_iter().map(State::word).filter(|word| word.starts_with(prefix.as_str())).collect()
             }
             _ => Vec::new(),
@@ -122,7 +121,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Completes at the `|` in the text; the replaced part and the context.
-    fn at(marked: &str) -> (String, Context) {
+    fn at(marked: &str) -> (String, CompletionContext) {
         let cursor = marked.chars().position(|c| c == '|').unwrap();
         let text = marked.replacen('|', "", 1);
         let completion = complete(&text, cursor);
@@ -132,18 +131,18 @@ mod tests {
 
     fn value(marked: &str) -> Option<(String, Key, String)> {
         match at(marked) {
-            (replaced, Context::Value { key, prefix, .. }) => Some((replaced, key, prefix)),
+            (replaced, CompletionContext::Value { key, prefix, .. }) => Some((replaced, key, prefix)),
             _ => None,
         }
     }
 
     #[test]
     fn between_terms_and_in_a_word_a_key_fits() {
-        assert_eq!(at("|"), (String::new(), Context::Key(String::new())));
-        assert_eq!(at("error:x | queue:y"), (String::new(), Context::Key(String::new())));
-        assert_eq!(at("é -er|"), ("er".into(), Context::Key("er".into())));
-        assert_eq!(at("er|or:Net"), ("eror:".into(), Context::Key("er".into())));
-        assert_eq!(at("|-error:x"), (String::new(), Context::Key(String::new())));
+        assert_eq!(at("|"), (String::new(), CompletionContext::Key(String::new())));
+        assert_eq!(at("error:x | queue:y"), (String::new(), CompletionContext::Key(String::new())));
+        assert_eq!(at("é -er|"), ("er".into(), CompletionContext::Key("er".into())));
+        assert_eq!(at("er|or:Net"), ("eror:".into(), CompletionContext::Key("er".into())));
+        assert_eq!(at("|-error:x"), (String::new(), CompletionContext::Key(String::new())));
     }
 
     #[test]
@@ -162,7 +161,7 @@ mod tests {
     #[test]
     fn nothing_fits_in_a_regular_expression_a_quoted_word_or_an_unknown_key() {
         for marked in ["error:/Ne|t/", "\"card de|clined\"", "eror:x|"] {
-            assert_eq!(at(marked).1, Context::Nothing, "{marked}");
+            assert_eq!(at(marked).1, CompletionContext::Nothing, "{marked}");
         }
     }
 

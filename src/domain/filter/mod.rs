@@ -56,7 +56,7 @@ mod value;
 use std::fmt;
 use std::time::Duration;
 
-pub use complete::{Completion, Context, complete, keys};
+pub use complete::{Completion, CompletionContext, complete, keys};
 pub use error::ParseError;
 pub(in crate::domain) use error::nearest;
 pub use eval::{CompiledFilter, Subject};

@@ -125,17 +125,17 @@ impl Backend {
     }
 
     /// Begins a transaction that nobody else writes beside; undone when it is dropped.
-    pub(super) async fn begin(&self) -> Result<Tx<'_>> {
+    pub(super) async fn begin(&self) -> Result<LedgerTx<'_>> {
         match self {
-            Backend::File(file) => Ok(Tx { home: self, open: Open::File(file.begin().await?) }),
-            Backend::Source(source) => Ok(Tx { home: self, open: Open::Source(source, source.begin().await?) }),
+            Backend::File(file) => Ok(LedgerTx { home: self, open: Open::File(file.begin().await?) }),
+            Backend::Source(source) => Ok(LedgerTx { home: self, open: Open::Source(source, source.begin().await?) }),
         }
     }
 
     /// As [`Backend::begin`], of what is of no use before a later transaction: a file does not wait for the disk for it.
-    pub(super) async fn begin_unsynced(&self) -> Result<Tx<'_>> {
+    pub(super) async fn begin_unsynced(&self) -> Result<LedgerTx<'_>> {
         match self {
-            Backend::File(file) => Ok(Tx { home: self, open: Open::File(file.begin_unsynced().await?) }),
+            Backend::File(file) => Ok(LedgerTx { home: self, open: Open::File(file.begin_unsynced().await?) }),
             Backend::Source(_) => self.begin().await,
         }
     }
@@ -150,7 +150,7 @@ impl Backend {
 }
 
 /// An open writing transaction.
-pub(super) struct Tx<'a> {
+pub(super) struct LedgerTx<'a> {
     home: &'a Backend,
     open: Open<'a>,
 }
@@ -160,7 +160,7 @@ enum Open<'a> {
     Source(&'a SourceBackend, db::Tx<'a>),
 }
 
-impl<'a> Tx<'a> {
+impl<'a> LedgerTx<'a> {
     /// The home that is written to.
     pub(super) fn home(&self) -> &'a Backend {
         self.home
@@ -213,7 +213,7 @@ impl<'a> Tx<'a> {
         Ok(())
     }
 
-    /// As [`Tx::execute`], for a statement that is in the home's words already.
+    /// As [`LedgerTx::execute`], for a statement that is in the home's words already.
     pub(super) async fn run(&mut self, statement: Statement) -> Result<u64> {
         match &mut self.open {
             Open::File(tx) => tx.execute(statement).await,

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 
 use super::query::layout::Layout;
 use super::query::lookup_parts::{cut, json_bytes};
-use super::schema::destination::Destination;
+use super::schema::destination::CheckedDestination;
 use crate::adapter::{Column, FieldKind};
 use crate::db::cells::Cells;
 use crate::db::{Engine, Tx};
@@ -24,7 +24,7 @@ const SECOND: i64 = 1_000_000;
 pub(crate) struct Context {
     pub(crate) engine: Arc<Engine>,
     pub(crate) layout: Layout,
-    pub(crate) destination: Destination,
+    pub(crate) destination: CheckedDestination,
     pub(crate) info: StoreInfo,
     /// Whether the database says that no two rows have the same key.
     pub(crate) unique: bool,

@@ -12,13 +12,13 @@ use crate::store::{Budget, Glance, GlanceQuery, Result, StoreError};
 
 /// Reads what the first screen shows.
 #[derive(Clone, Copy)]
-pub(crate) struct FirstScreen<'s> {
+pub(crate) struct FirstScreenReader<'s> {
     pub(crate) context: &'s Context,
     pub(crate) reader: Reader<'s>,
     pub(crate) counter: Counter<'s>,
 }
 
-impl<'s> FirstScreen<'s> {
+impl<'s> FirstScreenReader<'s> {
     /// All in one exchange where the page takes one statement, one after the other elsewhere.
     pub(crate) async fn read_glance(self, query: GlanceQuery, budget: &Budget) -> Result<Glance> {
         let judge = Judge::new(&self.context.layout, &query.page.filter, self.context.server_now());

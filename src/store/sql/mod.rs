@@ -38,7 +38,7 @@ pub use count::state::CountState;
 pub use diagnostics::bloat::{Bloat, Oldest};
 pub use diagnostics::health::{Connection, Housekeeping, connection};
 pub use diagnostics::index_advice::{Extent, MissingIndex, Served, Service};
-pub use open::adapter_check::{Finding, check, missing_indexes, untold_key};
+pub use open::adapter_check::{CheckFinding, check, missing_indexes, untold_key};
 pub use open::open;
 pub use open::privileges::{Grant, Site, numbered, required};
 pub use query::buckets::Mark;
@@ -67,7 +67,7 @@ use count::changes::Poller;
 use count::histogram::Counter;
 use count::statistics::Statistics;
 use diagnostics::Diagnostics;
-use first_screen::FirstScreen;
+use first_screen::FirstScreenReader;
 use read::ReadMemory;
 use read::detail::Details;
 use read::page::Reader;
@@ -114,8 +114,8 @@ impl SqlStore {
         self.counter().poller()
     }
 
-    fn first_screen(&self) -> FirstScreen<'_> {
-        FirstScreen { context: &self.context, reader: self.reader(), counter: self.counter() }
+    fn first_screen(&self) -> FirstScreenReader<'_> {
+        FirstScreenReader { context: &self.context, reader: self.reader(), counter: self.counter() }
     }
 
     /// What becomes of rows of other tables that refer to jobs, as these are deleted by any verb.

@@ -26,8 +26,8 @@ use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::message::Recipe;
 use crate::store::sql::read::ReadMemory;
-use crate::store::sql::schema::destination::{Destination, OpenOptions, ReplayDestination, places};
-use crate::store::sql::schema::discovery::{Catalogue, Found, Seen, read_catalogue, without_transactions};
+use crate::store::sql::schema::destination::{CheckedDestination, OpenOptions, ReplayDestination, places};
+use crate::store::sql::schema::discovery::{CatalogueTables, Found, Seen, read_catalogue, without_transactions};
 use crate::store::sql::schema::epoch_columns;
 use crate::store::sql::write::related_rows;
 use crate::store::sql::write::row_completeness::partial;
@@ -90,7 +90,7 @@ fn describe(
     engine: &Engine,
     layout: &Layout,
     found: &Found,
-    destination: &Destination,
+    destination: &CheckedDestination,
     doubt: Option<&Doubt>,
 ) -> StoreInfo {
     let verbs = &layout.spec.verbs;
@@ -153,9 +153,9 @@ fn newest_by(layout: &Layout) -> Option<String> {
 }
 
 /// How the column counts time since 1970 that says when replayed jobs may run, where it does.
-pub(super) fn due(spec: &Spec, found: &Found, destination: &Destination) -> Option<FieldKind> {
+pub(super) fn due(spec: &Spec, found: &Found, destination: &CheckedDestination) -> Option<FieldKind> {
     let replay = spec.verbs.replay.as_ref()?;
-    if let (Destination::Table(_, table), Some(into)) = (destination, &replay.into_table) {
+    if let (CheckedDestination::Table(_, table), Some(into)) = (destination, &replay.into_table) {
         let due = into.due.as_ref()?;
         return epoch_by(into.columns.get(due)?, table.column(due)?);
     }
@@ -170,7 +170,7 @@ fn hold_back(
     info: &mut StoreInfo,
     role: &Role<'_>,
     found: &Found,
-    destination: &Destination,
+    destination: &CheckedDestination,
 ) -> Vec<(Option<Action>, Vec<Grant>)> {
     let mut lacks = vec![(None, role.lacks_to_look(found))];
     let is_open = info.read_only.is_none();
@@ -198,16 +198,16 @@ fn renames(verb: &Verb) -> bool {
         .is_some_and(|message| message.template.as_ref().is_some_and(|t| t.get_ref().contains("{new_id}")))
 }
 
-fn availability(verb: &Verb, destination: &Destination) -> Availability {
+fn availability(verb: &Verb, destination: &CheckedDestination) -> Availability {
     if let Some(reason) = &verb.disabled {
         return Availability::Disabled(reason.clone());
     }
     let ready = |more: &[String]| Availability::Ready { notes: verb.notes.iter().chain(more).cloned().collect() };
     match (destination, &verb.into_table, &verb.command) {
-        (Destination::Table(..), Some(table), _) => ready(&table.notes),
-        (Destination::Command(_), _, Some(command)) => ready(&command.notes),
+        (CheckedDestination::Table(..), Some(table), _) => ready(&table.notes),
+        (CheckedDestination::Command(_), _, Some(command)) => ready(&command.notes),
         _ if !verb.steps.is_empty() => ready(&[]),
-        (Destination::Unusable(reason), _, _) => Availability::Disabled(reason.clone()),
+        (CheckedDestination::Unusable(reason), _, _) => Availability::Disabled(reason.clone()),
         (_, table, command) => Availability::Disabled(no_destination(table.is_some(), command.is_some())),
     }
 }
@@ -226,16 +226,16 @@ pub(super) async fn check_destination(
     wanted: &ReplayDestination,
     seen: &Seen,
     budget: &Budget,
-) -> Result<Destination> {
+) -> Result<CheckedDestination> {
     let name = match wanted {
-        ReplayDestination::None => return Ok(Destination::None),
-        ReplayDestination::Command(line) => return Ok(Destination::Command(line.clone())),
+        ReplayDestination::None => return Ok(CheckedDestination::None),
+        ReplayDestination::Command(line) => return Ok(CheckedDestination::Command(line.clone())),
         ReplayDestination::Table(name) => name,
     };
     let columns = layout.spec.verbs.replay.as_ref().and_then(|v| v.into_table.as_ref()).map(|t| &t.columns);
-    let Some(columns) = columns else { return Ok(Destination::None) };
+    let Some(columns) = columns else { return Ok(CheckedDestination::None) };
     let places = places(&layout.schema, name);
-    let look = |catalogue: &Catalogue| {
+    let look = |catalogue: &CatalogueTables| {
         let (schema, table, found) = places.iter().find_map(|(schema, table)| {
             let (_, tables) = catalogue.iter().find(|(name, _)| name == schema)?;
             Some((*schema, *table, tables.get(*table)?.clone()))
@@ -263,12 +263,12 @@ pub(super) async fn check_destination(
         }
     };
     Ok(match found {
-        None => Destination::Unusable(format!("replay.table names {name}: there is no such table")),
+        None => CheckedDestination::Unusable(format!("replay.table names {name}: there is no such table")),
         Some((schema, table, found, reasons)) if reasons.is_empty() => {
-            Destination::Table(quoted(schema, table), Box::new(found))
+            CheckedDestination::Table(quoted(schema, table), Box::new(found))
         }
         Some((schema, table, _, reasons)) => {
-            Destination::Unusable(format!("replay.table names {schema}.{table}: {}", reasons.join("; ")))
+            CheckedDestination::Unusable(format!("replay.table names {schema}.{table}: {}", reasons.join("; ")))
         }
     })
 }

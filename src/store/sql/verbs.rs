@@ -12,7 +12,7 @@ use crate::store::sql::write::batch::{Attempt, BatchWriter, again, failed, with_
 use crate::store::sql::write::dry_run::{Asker, DryRun};
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::sql::write::transaction_id::named;
-use crate::store::sql::write::verb::{Way, Work};
+use crate::store::sql::write::verb::{VerbMethod, Work};
 use crate::store::{Applied, Batch, Broke, Budget, Result, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
@@ -91,14 +91,16 @@ impl<'s> Verbs<'s> {
     }
 
     async fn attempt(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
-        if !matches!(work.way, Way::Steps(_) | Way::Twin) {
+        if !matches!(work.way, VerbMethod::Steps(_) | VerbMethod::Twin) {
             named(work).await?;
         }
         match work.way {
-            Way::Steps(_) | Way::Twin => BatchWriter::new(self.context).move_rows(work, ids, budget).await,
-            Way::Command(command) => BatchWriter::new(self.context).hand_over(work, command, ids, budget).await,
-            Way::Restore => Restore::new(self.context).restore(work, ids, budget).await,
-            Way::Recall(undo) => Recall::new(self.context).recall(work, undo, ids, budget).await,
+            VerbMethod::Steps(_) | VerbMethod::Twin => {
+                BatchWriter::new(self.context).move_rows(work, ids, budget).await
+            }
+            VerbMethod::Command(command) => BatchWriter::new(self.context).hand_over(work, command, ids, budget).await,
+            VerbMethod::Restore => Restore::new(self.context).restore(work, ids, budget).await,
+            VerbMethod::Recall(undo) => Recall::new(self.context).recall(work, undo, ids, budget).await,
         }
     }
 
@@ -125,12 +127,12 @@ impl<'s> Verbs<'s> {
     async fn look_at_part(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
         let asker = &mut Asker::Look(budget);
         Ok(match work.way {
-            Way::Restore => Restore::new(self.context).look_at_places(asker, work, ids).await?,
-            Way::Recall(undo) => {
+            VerbMethod::Restore => Restore::new(self.context).look_at_places(asker, work, ids).await?,
+            VerbMethod::Recall(undo) => {
                 let found = Recall::new(self.context).find_live(asker, work, undo, ids).await?;
                 with_all(found.settled, &found.rows, |_| JobResult::Done)
             }
-            Way::Steps(_) | Way::Twin | Way::Command(_) => {
+            VerbMethod::Steps(_) | VerbMethod::Twin | VerbMethod::Command(_) => {
                 let free = |(id, result)| match result {
                     JobResult::Skipped(SkipReason::Locked) => (id, JobResult::Done),
                     result => (id, result),

@@ -13,7 +13,7 @@ use crate::store::sql::query::buckets::Axis;
 use crate::store::sql::query::group_by::Grouping;
 use crate::store::sql::query::layout::{Expr, Part};
 use crate::store::sql::query::where_clause::Judge;
-use crate::store::sql::read::chunks::{ChunkReader, End, MANY, Window, read_number, share};
+use crate::store::sql::read::chunks::{ChunkEnd, ChunkReader, MANY, Window, read_number, share};
 use crate::store::{Budget, Result};
 
 /// Blocks that one statement gets through in a moment (256 MB).
@@ -24,7 +24,7 @@ const FORETOLD: Duration = Duration::from_secs(2);
 const SPARED: u64 = 2;
 
 /// How a count can be done.
-pub(crate) struct Way {
+pub(crate) struct CountMethod {
     /// Whether the table can be read by its blocks.
     pub(crate) has_blocks: bool,
     /// Whether one statement would take long.
@@ -68,8 +68,8 @@ impl Walk {
     }
 
     /// Where the next window is read from.
-    pub(crate) fn place(&self) -> End<'_> {
-        End { block: self.end, of: self.blocks, key: self.key.as_ref() }
+    pub(crate) fn place(&self) -> ChunkEnd<'_> {
+        ChunkEnd { block: self.end, of: self.blocks, key: self.key.as_ref() }
     }
 
     /// How much of the table is read.
@@ -80,10 +80,10 @@ impl Walk {
 
 impl<'s> Counter<'s> {
     /// Whether a statement that counts would read all of a big table, and whether that can be had in pieces.
-    pub(crate) async fn way_to_count(self, plain: Statement, budget: &Budget) -> Result<Way> {
+    pub(crate) async fn way_to_count(self, plain: Statement, budget: &Budget) -> Result<CountMethod> {
         let speech = self.context.layout.speech;
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
-        let short = Way { has_blocks: false, is_long: false, may_be_long: false };
+        let short = CountMethod { has_blocks: false, is_long: false, may_be_long: false };
         let Some(size) = speech.blocks(place) else {
             let Some(statement) = self.reader.rows_statement() else { return Ok(short) };
             let rows = match self.foretold() {
@@ -91,7 +91,7 @@ impl<'s> Counter<'s> {
                 None => self.reader.number(statement, budget).await?,
             };
             let is_big = rows.is_some_and(|rows| rows > MANY);
-            return Ok(Way {
+            return Ok(CountMethod {
                 may_be_long: is_big,
                 has_blocks: is_big && self.context.layout.is_stored_by_key,
                 ..short
@@ -104,7 +104,7 @@ impl<'s> Counter<'s> {
         let plan = line.map(|line| Cells::new(Row(vec![line])).text()).transpose()?.flatten().unwrap_or_default();
         // An index may hold all that is asked for, or lead to the few rows that are.
         let is_spared = speech.cost_of(&plan).is_some_and(|cost| cost < blocks / SPARED);
-        Ok(Way { has_blocks: true, is_long: blocks > MOMENT && !is_spared, ..short })
+        Ok(CountMethod { has_blocks: true, is_long: blocks > MOMENT && !is_spared, ..short })
     }
 
     /// Takes in how many rows there are, for the count that comes next.

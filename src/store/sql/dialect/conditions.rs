@@ -3,7 +3,7 @@
 use crate::adapter::FieldKind;
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{Text, WindowShape};
+use crate::store::sql::dialect::{TextExpression, WindowShape};
 
 /// How a database asks for rows.
 pub(crate) trait Conditions: Sync {
@@ -25,16 +25,16 @@ pub(crate) trait Conditions: Sync {
     fn roughly(&self, _sql: &mut Sql, _raw: &str, _kind: FieldKind, _from: Option<Timestamp>, _to: Option<Timestamp>) {}
 
     /// Whether a text expression is one of these words, exactly, as an index can serve it.
-    fn one_of(&self, sql: &mut Sql, text: &Text, words: &[String]);
+    fn one_of(&self, sql: &mut Sql, text: &TextExpression, words: &[String]);
 
     /// Writes that a text expression may be one of these words, as an index can serve it, where to tell exactly costs more than
     /// that; whether it wrote anything.
-    fn may_be_one_of(&self, _sql: &mut Sql, _text: &Text, _words: &[String]) -> bool {
+    fn may_be_one_of(&self, _sql: &mut Sql, _text: &TextExpression, _words: &[String]) -> bool {
         false
     }
 
     /// The same condition as [`Conditions::one_of`], for rows that meet [`Conditions::may_be_one_of`] already.
-    fn is_one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) {
+    fn is_one_of(&self, sql: &mut Sql, text: &TextExpression, words: &[String]) {
         self.one_of(sql, text, words);
     }
 
@@ -55,7 +55,7 @@ pub(crate) trait Conditions: Sync {
     fn pairs_in(&self, sql: &mut Sql, scope: &str, (key, kind): (&str, FieldKind), pairs: &[(String, String)]) {
         sql.push("(").join(pairs, " OR ", |sql, (within, id)| {
             sql.push("(");
-            self.one_of(sql, &Text::stored(scope), std::slice::from_ref(within));
+            self.one_of(sql, &TextExpression::stored(scope), std::slice::from_ref(within));
             sql.push(" AND ");
             self.keys_in(sql, key, kind, std::slice::from_ref(id));
             sql.push(")");
@@ -64,13 +64,13 @@ pub(crate) trait Conditions: Sync {
     }
 
     /// Whether a text expression is made of the parts with anything between them, exactly.
-    fn glob(&self, sql: &mut Sql, text: &Text, parts: &[String]);
+    fn glob(&self, sql: &mut Sql, text: &TextExpression, parts: &[String]);
 
     /// Whether a text expression contains pieces, exactly: each behind the one before, where that can be asked at once.
-    fn contains(&self, sql: &mut Sql, text: &Text, pieces: &[String]);
+    fn contains(&self, sql: &mut Sql, text: &TextExpression, pieces: &[String]);
 
     /// The same of ASCII pieces, whatever the case of ASCII letters.
-    fn contains_ascii_fold(&self, sql: &mut Sql, text: &Text, pieces: &[String]);
+    fn contains_ascii_fold(&self, sql: &mut Sql, text: &TextExpression, pieces: &[String]);
 
     /// A condition that every column of JSON meets with such a value in such a member; `None` where it cannot be asked.
     fn has_member(&self, _sql: &mut Sql, _column: (&str, &str), _member: (&str, &str)) -> Option<String> {

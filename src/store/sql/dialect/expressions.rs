@@ -6,13 +6,13 @@ use crate::store::sql::dialect::sql_builder::Sql;
 
 /// A text expression over the dead-letter table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text {
+pub(crate) struct TextExpression {
     pub(crate) raw: String,
     /// Whether it is stored in the character set that the connection speaks: then its bytes are compared as they stand.
     pub(crate) is_spoken: bool,
 }
 
-impl Text {
+impl TextExpression {
     /// A text in a character set of its own.
     pub(crate) fn stored(raw: impl Into<String>) -> Self {
         Self { raw: raw.into(), is_spoken: false }
@@ -103,7 +103,7 @@ pub(crate) trait Expressions: Sync {
     fn cast(&self, place: &str, kind: FieldKind) -> String;
 
     /// A text expression as values are told apart by in a GROUP BY: exactly.
-    fn group(&self, text: &Text) -> String {
+    fn group(&self, text: &TextExpression) -> String {
         text.raw.clone()
     }
 

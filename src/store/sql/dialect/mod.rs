@@ -23,21 +23,21 @@ pub(crate) use batch::{BatchColumns, BatchRow};
 pub(crate) use catalogue::index_columns::{IndexPlace, Unique};
 pub(crate) use catalogue::tables::Catalogue;
 pub(crate) use conditions::Conditions;
-pub(crate) use expressions::{Expressions, Text};
+pub(crate) use expressions::{Expressions, TextExpression};
 use literals::{fraction, like, literal};
 pub(crate) use plans::Plans;
 pub(crate) use server_state::ServerState;
 pub(crate) use table::{NameLimit, NewTable, Place};
-pub(crate) use value_form::{Form, INEXACT, Sort};
+pub(crate) use value_form::{Form, INEXACT, ValueSort};
 pub(crate) use window::{WindowShape, order_by};
 pub(crate) use writes::{Locks, Writes};
 
 /// The speech of a database.
 pub(crate) fn speech(dialect: Dialect) -> &'static dyn Speech {
     match dialect {
-        Dialect::Postgres => &postgres::Postgres,
-        Dialect::Mysql => &mysql::Mysql,
-        Dialect::Sqlite => &sqlite::Sqlite,
+        Dialect::Postgres => &postgres::PostgresDialect,
+        Dialect::Mysql => &mysql::MysqlDialect,
+        Dialect::Sqlite => &sqlite::SqliteDialect,
     }
 }
 

@@ -9,7 +9,9 @@ mod plan;
 mod server_state;
 mod types;
 
-use super::{BatchColumns, BatchRow, Form, Locks, Place, Sort, Text, WindowShape, epoch, like, literal, order_by};
+use super::{
+    BatchColumns, BatchRow, Form, Locks, Place, TextExpression, ValueSort, WindowShape, epoch, like, literal, order_by,
+};
 use super::{Conditions, Expressions, Plans, Writes};
 use crate::adapter::{Column, FieldKind};
 use crate::db::Statement;
@@ -18,13 +20,13 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::window::rung;
 use types::base_type;
 
-pub(super) struct Mysql;
+pub(super) struct MysqlDialect;
 
 const FIRST: &str = "0001-01-01 00:00:00";
 const LAST: &str = "9999-12-31 23:59:59.999999";
 
 /// A text expression such that comparing it with what is CAST AS BINARY compares bytes of UTF-8.
-fn bytes(text: &Text) -> String {
+fn bytes(text: &TextExpression) -> String {
     match text.is_spoken {
         true => text.raw.clone(),
         // To convert and to copy takes longer than the comparison.
@@ -40,7 +42,7 @@ fn locate(sql: &mut Sql, bytes: &str, pieces: &[String]) {
     });
 }
 
-impl Mysql {
+impl MysqlDialect {
     fn compare(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp, op: &str) {
         match kind {
             FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
@@ -58,7 +60,7 @@ impl Mysql {
     }
 }
 
-impl Expressions for Mysql {
+impl Expressions for MysqlDialect {
     fn quote(&self, name: &str) -> String {
         format!("`{}`", name.replace('`', "``"))
     }
@@ -125,7 +127,7 @@ impl Expressions for Mysql {
         charset::is_spoken(column, &base_type(&column.data_type))
     }
 
-    fn group(&self, text: &Text) -> String {
+    fn group(&self, text: &TextExpression) -> String {
         let converted = if text.is_spoken { text.raw.clone() } else { self.contract(&text.raw, FieldKind::Text) };
         // Not by its bytes: of those the server does not know how many there may be, and keeps the values in a file.
         format!("{converted} COLLATE utf8mb4_bin /*M! COLLATE utf8mb4_nopad_bin */")
@@ -166,7 +168,7 @@ impl Expressions for Mysql {
     }
 }
 
-impl Conditions for Mysql {
+impl Conditions for MysqlDialect {
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         self.compare(sql, raw, kind, at, ">=");
     }
@@ -175,7 +177,7 @@ impl Conditions for Mysql {
         self.compare(sql, raw, kind, at, "<");
     }
 
-    fn one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) {
+    fn one_of(&self, sql: &mut Sql, text: &TextExpression, words: &[String]) {
         sql.push("(");
         if text.is_spoken {
             conditional::push_words(sql, &text.raw, words);
@@ -186,7 +188,7 @@ impl Conditions for Mysql {
         sql.push(")");
     }
 
-    fn is_one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) {
+    fn is_one_of(&self, sql: &mut Sql, text: &TextExpression, words: &[String]) {
         sql.push(&format!("{} IN (", bytes(text))).join(words, ", ", |sql, w| {
             let place = sql.text(w);
             sql.push(&format!("CAST({place} AS BINARY)"));
@@ -194,7 +196,7 @@ impl Conditions for Mysql {
         sql.push(")");
     }
 
-    fn may_be_one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) -> bool {
+    fn may_be_one_of(&self, sql: &mut Sql, text: &TextExpression, words: &[String]) -> bool {
         // An index compares in the column's own character set: a word that has no place there, such as an emoji in latin1 or
         // utf8mb3, would be an error and not a value that no row has.
         let is_spelled = !text.is_spoken && words.iter().all(|w| w.is_ascii());
@@ -225,12 +227,12 @@ impl Conditions for Mysql {
         sql.push(")");
     }
 
-    fn glob(&self, sql: &mut Sql, text: &Text, parts: &[String]) {
+    fn glob(&self, sql: &mut Sql, text: &TextExpression, parts: &[String]) {
         let place = sql.text(&like(parts));
         sql.push(&format!("{} LIKE CAST({place} AS BINARY) ESCAPE '!'", bytes(text)));
     }
 
-    fn contains(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
+    fn contains(&self, sql: &mut Sql, text: &TextExpression, pieces: &[String]) {
         if text.is_spoken {
             // Goes through the text where it stands, which to look for a place in it copies.
             let around = [String::new()];
@@ -239,7 +241,7 @@ impl Conditions for Mysql {
         locate(sql, &bytes(text), pieces);
     }
 
-    fn contains_ascii_fold(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
+    fn contains_ascii_fold(&self, sql: &mut Sql, text: &TextExpression, pieces: &[String]) {
         let raw = &text.raw;
         if text.is_spoken {
             conditional::push_pattern(sql, raw, pieces);
@@ -283,7 +285,7 @@ impl Conditions for Mysql {
     }
 }
 
-impl Plans for Mysql {
+impl Plans for MysqlDialect {
     fn by_primary_key(&self) -> Option<&'static str> {
         // The planner does not see that a window is small, and any index would seem the better one.
         Some(" FORCE INDEX (PRIMARY)")
@@ -309,14 +311,14 @@ impl Plans for Mysql {
     }
 
     fn rows(&self, place: Place<'_>) -> Option<Statement> {
-        let mut sql = Sql::new(&Mysql);
+        let mut sql = Sql::new(&MysqlDialect);
         sql.push("SELECT CAST(table_rows AS SIGNED) FROM information_schema.tables WHERE table_schema = ");
         sql.push_text(place.schema).push(" AND table_name = ").push_text(place.table);
         Some(sql.done())
     }
 }
 
-impl Writes for Mysql {
+impl Writes for MysqlDialect {
     fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: FieldKind, collation: Option<&str>, columns: BatchColumns) {
         batch::push(sql, rows, (kind, collation), columns);
     }
@@ -357,9 +359,9 @@ impl Writes for Mysql {
         Some(format!("CONCAT({})", columns.iter().map(is_null).collect::<Vec<_>>().join(", ")))
     }
 
-    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str) {
+    fn unkept(&self, sql: &mut Sql, sort: ValueSort, text: &str, data_type: &str) {
         match (sort, base_type(data_type).as_str()) {
-            (Sort::Bytes | Sort::OddText, _) => sql.push("UNHEX(").push_text(text).push(")"),
+            (ValueSort::Bytes | ValueSort::OddText, _) => sql.push("UNHEX(").push_text(text).push(")"),
             (_, "bit") => sql.push("CAST(").push_text(text).push(" AS UNSIGNED)"),
             _ => sql.push_text(text),
         };
@@ -403,8 +405,8 @@ mod tests {
     fn lists_of_almost_the_same_length_are_the_same_statement() {
         let listed = |n: usize| {
             let ids: Vec<String> = (0..n).map(|id| id.to_string()).collect();
-            let mut sql = Sql::new(&Mysql);
-            Mysql.keys_in(&mut sql, "t.id", FieldKind::Int, &ids);
+            let mut sql = Sql::new(&MysqlDialect);
+            MysqlDialect.keys_in(&mut sql, "t.id", FieldKind::Int, &ids);
             sql.done()
         };
         assert_eq!(listed(33).sql, listed(40).sql);

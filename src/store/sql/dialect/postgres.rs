@@ -8,8 +8,8 @@ mod server_state;
 
 use super::Locks;
 use super::{
-    BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Text, WindowShape, epoch, fraction,
-    like,
+    BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, TextExpression, ValueSort, WindowShape,
+    epoch, fraction, like,
 };
 use super::{Catalogue, Conditions, Expressions, Plans, Writes};
 use crate::adapter::{Column, FieldKind, Index};
@@ -17,9 +17,9 @@ use crate::db::{Bind, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
 
-pub(super) struct Postgres;
+pub(super) struct PostgresDialect;
 
-impl Postgres {
+impl PostgresDialect {
     fn type_of(kind: FieldKind) -> &'static str {
         match kind {
             FieldKind::Int | FieldKind::Natural | FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
@@ -49,7 +49,7 @@ fn holds(sql: &mut Sql, text: &str, pieces: &[String]) {
     };
 }
 
-impl Expressions for Postgres {
+impl Expressions for PostgresDialect {
     fn quote(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
@@ -133,7 +133,7 @@ impl Expressions for Postgres {
     }
 }
 
-impl Conditions for Postgres {
+impl Conditions for PostgresDialect {
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         let instant = instant::bound(sql, kind, at, true);
         sql.push(&format!("{raw} >= {instant} AND {raw} {}", instant::ends(kind).1));
@@ -154,7 +154,7 @@ impl Conditions for Postgres {
         sql.push(&format!("({raw} < {instant} OR {beyond} OR {raw} IS NULL)"));
     }
 
-    fn one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) {
+    fn one_of(&self, sql: &mut Sql, text: &TextExpression, words: &[String]) {
         let raw = &text.raw;
         match words {
             [word] => {
@@ -185,12 +185,12 @@ impl Conditions for Postgres {
         sql.push(&format!("({scope}, {key}) IN (SELECT * FROM unnest({within}::text[], {ids}::text[]::{of}[]))"));
     }
 
-    fn glob(&self, sql: &mut Sql, text: &Text, parts: &[String]) {
+    fn glob(&self, sql: &mut Sql, text: &TextExpression, parts: &[String]) {
         let place = sql.text(&like(parts));
         sql.push(&format!("({})::text LIKE {place}::text ESCAPE '!'", text.raw));
     }
 
-    fn contains(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
+    fn contains(&self, sql: &mut Sql, text: &TextExpression, pieces: &[String]) {
         // Whatever the column's collation takes for the same, and where it takes no patterns.
         holds(sql, &format!("(({})::text COLLATE \"C\")", text.raw), pieces);
     }
@@ -201,7 +201,7 @@ impl Conditions for Postgres {
         Some(format!("{0} @? {1}::jsonpath OR jsonb_typeof({0}) = 'string'", column.0, sql.text(&path)))
     }
 
-    fn contains_ascii_fold(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
+    fn contains_ascii_fold(&self, sql: &mut Sql, text: &TextExpression, pieces: &[String]) {
         // lower() in the C collation folds ASCII only, whatever the database's locale.
         let pieces: Vec<String> = pieces.iter().map(|piece| piece.to_ascii_lowercase()).collect();
         holds(sql, &format!("lower(({})::text COLLATE \"C\")", text.raw), &pieces);
@@ -217,7 +217,7 @@ impl Conditions for Postgres {
     }
 }
 
-impl Plans for Postgres {
+impl Plans for PostgresDialect {
     fn statistics(&self, place: Place<'_>, columns: &[&str]) -> Option<Statement> {
         Some(physical_storage::statistics(place, columns))
     }
@@ -250,9 +250,9 @@ impl Plans for Postgres {
     }
 }
 
-impl Catalogue for Postgres {
+impl Catalogue for PostgresDialect {
     fn columns(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Postgres);
+        let mut sql = Sql::new(&PostgresDialect);
         // Without its modifier: a cast to `varchar(6)` cuts off without a word what the INSERT by itself refuses. The -1 is
         // for types that mean one character, or one bit, where no modifier is named. Nor does a cast to a domain refuse.
         sql.push(
@@ -299,7 +299,7 @@ impl Catalogue for Postgres {
     }
 
     fn definitions(&self, schema: &str, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Postgres);
+        let mut sql = Sql::new(&PostgresDialect);
         sql.push(
             "SELECT c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod)::text || \
              CASE WHEN a.attcollation <> y.typcollation \
@@ -326,7 +326,7 @@ impl Catalogue for Postgres {
     }
 }
 
-impl Writes for Postgres {
+impl Writes for PostgresDialect {
     fn locks(&self) -> Locks {
         Locks::Found
     }
@@ -412,10 +412,10 @@ impl Writes for Postgres {
         (self.contract(&value, FieldKind::Text), if is_unread { Form::Lossy } else { Form::Text })
     }
 
-    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str) {
+    fn unkept(&self, sql: &mut Sql, sort: ValueSort, text: &str, data_type: &str) {
         match sort {
             // Behind ASCII it is a byte by itself, and no text.
-            Sort::OddText if data_type == "\"char\"" => {
+            ValueSort::OddText if data_type == "\"char\"" => {
                 let byte = u8::from_str_radix(text, 16).unwrap_or_default().cast_signed();
                 sql.push(&format!("CAST({byte} AS \"char\")"))
             }
@@ -424,7 +424,7 @@ impl Writes for Postgres {
                 sql.push("CAST(CAST(").push_text(text).push("::text AS oid) AS regclass)")
             }
             // Of a database without an encoding; any other refuses these bytes.
-            Sort::OddText => {
+            ValueSort::OddText => {
                 sql.push("CAST(convert_from(decode(").push_text(text);
                 sql.push(&format!("::text, 'hex'), 'SQL_ASCII') AS {data_type})"))
             }

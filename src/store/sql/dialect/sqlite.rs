@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::batch::batch_json;
 use super::{
-    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, ServerState, Sort, Text, WindowShape, epoch, literal,
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, ServerState, TextExpression, ValueSort, WindowShape,
+    epoch, literal,
 };
 use super::{Catalogue, Conditions, Expressions, Plans, Writes};
 use crate::adapter::{Column, FieldKind, Index};
@@ -15,7 +16,7 @@ use crate::db::{Bind, CHANGES, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
 
-pub(super) struct Sqlite;
+pub(super) struct SqliteDialect;
 
 /// Microseconds of an instant that is written as text. Whole seconds and the fraction are read apart, because the
 /// built-in functions round to milliseconds.
@@ -85,7 +86,7 @@ fn escape_glob(text: &str) -> String {
     out
 }
 
-impl Sqlite {
+impl SqliteDialect {
     /// A comparison of instants: exact on the microseconds, with a bound on the text that an index serves.
     fn compare(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp, later: bool) {
         let op = if later { ">=" } else { "<" };
@@ -110,7 +111,7 @@ impl Sqlite {
     }
 }
 
-impl Expressions for Sqlite {
+impl Expressions for SqliteDialect {
     fn quote(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
@@ -187,7 +188,7 @@ impl Expressions for Sqlite {
     }
 }
 
-impl Conditions for Sqlite {
+impl Conditions for SqliteDialect {
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         self.compare(sql, raw, kind, at, true);
     }
@@ -210,7 +211,7 @@ impl Conditions for Sqlite {
         }
     }
 
-    fn one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) {
+    fn one_of(&self, sql: &mut Sql, text: &TextExpression, words: &[String]) {
         sql.push(&format!("{} COLLATE BINARY IN (", text.raw)).join(words, ", ", |sql, w| {
             sql.push_text(w);
         });
@@ -230,20 +231,20 @@ impl Conditions for Sqlite {
         sql.push(&format!("{raw} IN (SELECT {value} FROM json_each({place}))"));
     }
 
-    fn glob(&self, sql: &mut Sql, text: &Text, parts: &[String]) {
+    fn glob(&self, sql: &mut Sql, text: &TextExpression, parts: &[String]) {
         let pattern: Vec<String> = parts.iter().map(|p| escape_glob(p)).collect();
         sql.push(&format!("{} GLOB ", text.raw)).push_text(&pattern.join("*"));
     }
 
-    fn contains(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
+    fn contains(&self, sql: &mut Sql, text: &TextExpression, pieces: &[String]) {
         sql.join(pieces, " AND ", |sql, piece| {
             sql.push(&format!("instr({}, ", text.raw)).push_text(piece).push(") > 0");
         });
     }
 
-    fn contains_ascii_fold(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
+    fn contains_ascii_fold(&self, sql: &mut Sql, text: &TextExpression, pieces: &[String]) {
         let pieces: Vec<String> = pieces.iter().map(|piece| piece.to_ascii_lowercase()).collect();
-        self.contains(sql, &Text::stored(format!("lower({})", text.raw)), &pieces);
+        self.contains(sql, &TextExpression::stored(format!("lower({})", text.raw)), &pieces);
     }
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
@@ -257,7 +258,7 @@ impl Conditions for Sqlite {
     }
 }
 
-impl Plans for Sqlite {
+impl Plans for SqliteDialect {
     fn is_far(&self) -> bool {
         // And for the one key that is first it would rather sort the whole table than follow an index.
         false
@@ -280,16 +281,16 @@ impl Plans for Sqlite {
     }
 }
 
-impl Catalogue for Sqlite {
+impl Catalogue for SqliteDialect {
     fn columns(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Sqlite);
+        let mut sql = Sql::new(&SqliteDialect);
         sql.push("SELECT c.name, c.type, CASE WHEN c.hidden IN (2, 3) THEN 1 ELSE 0 END FROM pragma_table_xinfo(");
         sql.push_text(place.table).push(", ").push_text(place.schema).push(") AS c");
         sql.done()
     }
 
     fn catalogue(&self, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Sqlite);
+        let mut sql = Sql::new(&SqliteDialect);
         sql.push(
             "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL, NULL, \
              (SELECT group_concat(l.place, char(10)) FROM (\
@@ -313,7 +314,7 @@ impl Catalogue for Sqlite {
     }
 
     fn definitions(&self, _schema: &str, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Sqlite);
+        let mut sql = Sql::new(&SqliteDialect);
         // A column of a strict table may hold anything; elsewhere that type would turn text into numbers.
         sql.push(
             "SELECT m.name, c.name, CASE WHEN upper(c.type) = 'ANY' THEN '' ELSE c.type END \
@@ -338,7 +339,7 @@ impl Catalogue for Sqlite {
     }
 }
 
-impl Writes for Sqlite {
+impl Writes for SqliteDialect {
     fn batch(
         &self,
         sql: &mut Sql,
@@ -402,18 +403,18 @@ impl Writes for Sqlite {
         (tagged, Form::Tagged)
     }
 
-    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, _data_type: &str) {
+    fn unkept(&self, sql: &mut Sql, sort: ValueSort, text: &str, _data_type: &str) {
         match sort {
-            Sort::Text => sql.push_text(text),
-            Sort::OddText => sql.push("CAST(unhex(").push_text(text).push(") AS TEXT)"),
-            Sort::Bytes => sql.push("unhex(").push_text(text).push(")"),
-            Sort::Int => sql.push("CAST(").push_text(text).push(" AS INTEGER)"),
-            Sort::Real => sql.push(&real(text.parse().unwrap_or_default())),
+            ValueSort::Text => sql.push_text(text),
+            ValueSort::OddText => sql.push("CAST(unhex(").push_text(text).push(") AS TEXT)"),
+            ValueSort::Bytes => sql.push("unhex(").push_text(text).push(")"),
+            ValueSort::Int => sql.push("CAST(").push_text(text).push(" AS INTEGER)"),
+            ValueSort::Real => sql.push(&real(text.parse().unwrap_or_default())),
         };
     }
 }
 
-impl ServerState for Sqlite {
+impl ServerState for SqliteDialect {
     fn clock(&self) -> &'static str {
         "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
     }

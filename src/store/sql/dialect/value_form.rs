@@ -21,7 +21,7 @@ pub const INEXACT: &str = "x";
 
 /// What a kept value is, where columns do not say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub enum ValueSort {
     Text,
     /// Text that is no UTF-8, in hexadecimal.
     OddText,

@@ -6,7 +6,7 @@ use crate::db::Bind;
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::epoch;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{BatchColumns, BatchRow, Expressions, Form, Sort};
+use crate::store::sql::dialect::{BatchColumns, BatchRow, Expressions, Form, ValueSort};
 
 /// What a transaction that writes locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) trait Writes: Expressions {
     }
 
     /// Binds the text of a kept value and pushes it as the value of a column of this type.
-    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str);
+    fn unkept(&self, sql: &mut Sql, sort: ValueSort, text: &str, data_type: &str);
 
     /// Whether a column of this type can hold this text, and does not take it from anybody who is careful.
     fn is_grudged(&self, _data_type: &str, _text: &str) -> bool {

@@ -4,7 +4,7 @@ mod reads;
 
 use toml::Spanned;
 
-use crate::adapter::{Adapter, Along, Field, FieldKind, Route, Spec, Undo, Verb};
+use crate::adapter::{Adapter, Field, FieldKind, RelatedRows, Route, Spec, Undo, Verb};
 use crate::db::{Engine, Statement};
 use crate::domain::action::Action;
 use crate::domain::job::State;
@@ -16,14 +16,14 @@ use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::message::push_expr;
 use crate::store::sql::query::template::{Fill, expand, push};
-use crate::store::sql::schema::destination::Destination;
+use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::schema::destination::ReplayDestination;
 use crate::store::sql::schema::discovery::Found;
 use crate::store::{Availability, Budget, Result, StoreError};
 
 /// What the database says of one piece of an adapter file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct CheckFinding {
     /// Which piece: `fields.error_class`, `verbs.replay.steps[1]`.
     pub what: String,
     /// The line of the file where it stands, from 1.
@@ -34,14 +34,14 @@ pub struct Finding {
     pub unused: Option<String>,
 }
 
-impl Finding {
+impl CheckFinding {
     fn explained(what: String, line: usize, verdict: std::result::Result<(), String>) -> Self {
-        Finding { what, line, verdict, unused: None }
+        CheckFinding { what, line, verdict, unused: None }
     }
 }
 
 /// A piece to be explained.
-struct Piece {
+struct CheckedPiece {
     what: String,
     offset: usize,
     statement: Statement,
@@ -58,7 +58,7 @@ pub async fn check(
     found: &Found,
     target: Option<&str>,
     budget: &Budget,
-) -> Result<Vec<Finding>> {
+) -> Result<Vec<CheckFinding>> {
     let word = engine.dialect().word();
     let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
     let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
@@ -69,7 +69,7 @@ pub async fn check(
     let stand_in = found.untold_times.as_ref().map(|_| FieldKind::EpochS);
     layout.due = due(spec, found, &destination).or(stand_in);
     let (target, unusable) = match &destination {
-        Destination::Unusable(reason) => (None, Some(reason.clone())),
+        CheckedDestination::Unusable(reason) => (None, Some(reason.clone())),
         _ => (target, None),
     };
     let unused = unused_undo(&layout, found, &destination);
@@ -78,11 +78,15 @@ pub async fn check(
         Some(Doubt::Open(why)) => Some(why),
         Some(Doubt::Untold(_)) | None => None,
     };
-    let mut findings: Vec<Finding> = Vec::with_capacity(pieces.len());
-    findings.extend(unusable.map(|why| Finding::explained("replay.table".to_owned(), 1, Err(why))));
-    findings.extend(unused.map(|(undo, why)| Finding {
+    let mut findings: Vec<CheckFinding> = Vec::with_capacity(pieces.len());
+    findings.extend(unusable.map(|why| CheckFinding::explained("replay.table".to_owned(), 1, Err(why))));
+    findings.extend(unused.map(|(undo, why)| CheckFinding {
         unused: Some(why),
-        ..Finding::explained(format!("verbs.{}.undo", Action::Replay), adapter.line(undo.taken.span().start), Ok(()))
+        ..CheckFinding::explained(
+            format!("verbs.{}.undo", Action::Replay),
+            adapter.line(undo.taken.span().start),
+            Ok(()),
+        )
     }));
     for piece in pieces {
         let verdict = verdict(engine, &layout, piece.statement, budget).await?;
@@ -90,19 +94,19 @@ pub async fn check(
             Some(why) if piece.what == "key" => verdict.and(Err(why.clone())),
             _ => verdict,
         };
-        findings.push(Finding::explained(piece.what, adapter.line(piece.offset), verdict));
+        findings.push(CheckFinding::explained(piece.what, adapter.line(piece.offset), verdict));
     }
     // What is wrong with a field would be wrong with all that is made of it.
     let is_right = findings.iter().all(|finding| finding.verdict.is_ok());
     for piece in if is_right { reads::pieces(&layout, spec) } else { Vec::new() } {
         let verdict = verdict(engine, &layout, piece.statement, budget).await?;
-        findings.push(Finding::explained(piece.what, adapter.line(piece.offset), verdict));
+        findings.push(CheckFinding::explained(piece.what, adapter.line(piece.offset), verdict));
     }
     Ok(findings)
 }
 
 /// What undoes a replay and cannot do so in this schema, with the reason; `None` also where nothing says how.
-fn unused_undo<'a>(layout: &'a Layout, found: &Found, destination: &Destination) -> Option<(&'a Undo, String)> {
+fn unused_undo<'a>(layout: &'a Layout, found: &Found, destination: &CheckedDestination) -> Option<(&'a Undo, String)> {
     let undo = layout.spec.verbs.replay.as_ref()?.undo_by(destination.kind())?;
     match recallable(layout, found, destination) {
         Availability::Disabled(reason) => Some((undo, reason)),
@@ -130,7 +134,7 @@ pub(crate) fn texts(layout: &Layout, found: &Found, target: Option<&str>) -> Vec
     pieces(layout, &layout.spec, found, target, true).into_iter().map(|piece| piece.statement.sql).collect()
 }
 
-fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>, is_recallable: bool) -> Vec<Piece> {
+fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>, is_recallable: bool) -> Vec<CheckedPiece> {
     let mut pieces = fields(layout, spec);
     pieces.extend(conditions(layout, spec));
     for action in Action::ALL {
@@ -143,7 +147,7 @@ fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>, is_
     let explainable = |text: &str| target.is_some() || !text.contains("{target}");
     if let Some(outcome) = spec.outcome.as_ref().filter(|o| explainable(o.get_ref())) {
         let statement = filled(layout, outcome.get_ref(), target);
-        pieces.push(Piece { what: "outcome".to_owned(), offset: outcome.span().start, statement });
+        pieces.push(CheckedPiece { what: "outcome".to_owned(), offset: outcome.span().start, statement });
     }
     pieces
 }
@@ -177,7 +181,7 @@ async fn explain(engine: &Engine, statement: Statement, budget: &Budget) -> Resu
     explained.map(drop)
 }
 
-fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
+fn fields(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
     let f = &spec.fields;
     let all = [
         ("key", Some(&spec.key)),
@@ -207,11 +211,11 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
 }
 
 /// The conditions of states.
-fn conditions<'a>(layout: &'a Layout, spec: &'a Spec) -> impl Iterator<Item = Piece> + 'a {
+fn conditions<'a>(layout: &'a Layout, spec: &'a Spec) -> impl Iterator<Item = CheckedPiece> + 'a {
     let piece = |what: String, text: &Spanned<String>, condition: &str| {
         let mut sql = Sql::new(layout.speech);
         push(&mut sql, &format!("SELECT 1 FROM {} WHERE {condition}", layout.from), &Fill::of(layout, None));
-        Piece { what, offset: text.span().start, statement: sql.done() }
+        CheckedPiece { what, offset: text.span().start, statement: sql.done() }
     };
     let states = State::ALL.into_iter().filter_map(move |state| {
         Some(piece(format!("states.when.{state}"), spec.states.when.get(state)?, layout.condition(state)?))
@@ -224,7 +228,7 @@ fn offset_of(field: &Field) -> usize {
     field.column.as_ref().or(field.sql.as_ref()).map_or(0, |s| s.span().start)
 }
 
-fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) -> Piece {
+fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) -> CheckedPiece {
     let expr = layout.expr(field);
     let offset = offset_of(field);
     let mut sql = Sql::new(layout.speech);
@@ -235,10 +239,16 @@ fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) ->
         false => drop(sql.push(&layout.speech.contract(&expr.raw, expr.kind))),
     }
     sql.push(&format!(" FROM {}", layout.from));
-    Piece { what, offset, statement: sql.done() }
+    CheckedPiece { what, offset, statement: sql.done() }
 }
 
-fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str>, is_undone: bool) -> Vec<Piece> {
+fn verb_pieces(
+    layout: &Layout,
+    verb: &Verb,
+    action: Action,
+    target: Option<&str>,
+    is_undone: bool,
+) -> Vec<CheckedPiece> {
     let mut pieces = Vec::new();
     let named = [("when", &verb.when), ("trace", &verb.trace)];
     let named = named.into_iter().filter_map(|(name, condition)| Some((name.to_owned(), condition.as_ref()?)));
@@ -249,11 +259,11 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
         sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
         push(&mut sql, condition.get_ref(), &Fill::of(layout, target));
         let (what, offset) = (format!("verbs.{action}.{name}"), condition.span().start);
-        pieces.push(Piece { what, offset, statement: sql.done() });
+        pieces.push(CheckedPiece { what, offset, statement: sql.done() });
     }
     if let Some(lock) = &verb.lock {
         let statement = filled(layout, lock.get_ref(), target);
-        pieces.push(Piece { what: format!("verbs.{action}.lock"), offset: lock.span().start, statement });
+        pieces.push(CheckedPiece { what: format!("verbs.{action}.lock"), offset: lock.span().start, statement });
     }
     if let Some(message) = &verb.message {
         if let Some(edit) = &message.edit {
@@ -282,7 +292,7 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
     for (list, steps) in lists {
         for (i, step) in steps.iter().enumerate() {
             let statement = filled(layout, step.sql.get_ref(), target);
-            pieces.push(Piece {
+            pieces.push(CheckedPiece {
                 what: format!("verbs.{action}.{list}[{i}]"),
                 offset: step.sql.span().start,
                 statement,
@@ -293,10 +303,10 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
 }
 
 /// The tables whose rows are kept along; one that is not there has none.
-fn along_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -> Vec<Piece> {
+fn along_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -> Vec<CheckedPiece> {
     let there = |table: &String| found.neighbours().is_some_and(|tables| tables.contains_key(table));
     let along = verb.along.iter().enumerate().filter(|(_, along)| there(along.table.get_ref()));
-    let piece = |(i, along): (usize, &Along)| {
+    let piece = |(i, along): (usize, &RelatedRows)| {
         let quote = |name: &str| layout.speech.quote(name);
         let (table, column, of) = (quote(along.table.get_ref()), quote(&along.column), quote(&along.of));
         let also: String =
@@ -306,25 +316,26 @@ fn along_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -> 
             &format!("SELECT 1 FROM {{table}} AS t JOIN {{schema}}.{table} AS x ON x.{column} = t.{of}{also}"),
             None,
         );
-        Piece { what: format!("verbs.{action}.along[{i}]"), offset: along.table.span().start, statement }
+        CheckedPiece { what: format!("verbs.{action}.along[{i}]"), offset: along.table.span().start, statement }
     };
     along.map(piece).collect()
 }
 
 /// What a replay is undone by, but for its steps.
-fn undo_pieces(layout: &Layout, undo: &Undo, action: Action, target: Option<&str>) -> Vec<Piece> {
+fn undo_pieces(layout: &Layout, undo: &Undo, action: Action, target: Option<&str>) -> Vec<CheckedPiece> {
     let condition = |table: &str, text: &Spanned<String>| {
         let mut sql = Sql::new(layout.speech);
         push(&mut sql, &format!("SELECT 1 FROM {table} WHERE "), &Fill::of(layout, target));
         push(&mut sql, text.get_ref(), &Fill::of(layout, target));
         sql.done()
     };
-    let piece = |what: &str, text: &Spanned<String>, statement| Piece {
+    let piece = |what: &str, text: &Spanned<String>, statement| CheckedPiece {
         what: format!("verbs.{action}.undo.{what}"),
         offset: text.span().start,
         statement,
     };
-    let mut pieces: Vec<Piece> = undo.when.iter().map(|w| piece("when", w, condition("{table} AS t", w))).collect();
+    let mut pieces: Vec<CheckedPiece> =
+        undo.when.iter().map(|w| piece("when", w, condition("{table} AS t", w))).collect();
     let table = undo.live.as_ref().map_or("{table} AS t".to_owned(), |live| format!("{} AS j", live.table.get_ref()));
     pieces.push(piece("taken", &undo.taken, condition(&table, &undo.taken)));
     if let Some(lock) = &undo.lock {

@@ -1,6 +1,6 @@
 //! What an operator can ask of a replay, by what the adapter's texts ask for.
 
-use crate::adapter::{Piece, Step, Verb, pieces};
+use crate::adapter::{Piece, Verb, VerbStep, pieces};
 use crate::domain::action::Action;
 use crate::domain::job::State;
 use crate::domain::run_options::Attempts;
@@ -8,13 +8,13 @@ use crate::store::Offers;
 use crate::store::sql::dialect::Locks;
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::template::own_instants;
-use crate::store::sql::schema::destination::Destination;
+use crate::store::sql::schema::destination::CheckedDestination;
 
 /// Whether the statements of a replay say when the job may run.
-pub(crate) fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
+pub(crate) fn defers(verb: Option<&Verb>, destination: &CheckedDestination) -> bool {
     let steps = match (destination, verb) {
-        (_, None) | (Destination::Command(_), Some(Verb { command: Some(_), .. })) => return false,
-        (Destination::Table(..), Some(Verb { into_table: Some(table), .. })) => &table.steps,
+        (_, None) | (CheckedDestination::Command(_), Some(Verb { command: Some(_), .. })) => return false,
+        (CheckedDestination::Table(..), Some(Verb { into_table: Some(table), .. })) => &table.steps,
         (_, Some(verb)) => &verb.steps,
     };
     let says_when = |sql: &String| own_instants(sql) || asks(sql, &["run_after", "run_after_utc"]);
@@ -62,12 +62,12 @@ fn asks(text: &str, holes: &[&str]) -> bool {
 }
 
 /// What can be asked for beside verb and jobs: what the texts of the replay that this destination gets ask for.
-pub(crate) fn offers(layout: &Layout, destination: &Destination) -> Offers {
+pub(crate) fn offers(layout: &Layout, destination: &CheckedDestination) -> Offers {
     let replay = layout.spec.verbs.replay.as_ref().filter(|verb| verb.disabled.is_none());
-    let (steps, message): (&[Step], bool) = match (destination, replay) {
+    let (steps, message): (&[VerbStep], bool) = match (destination, replay) {
         (_, None) => (&[], false),
-        (Destination::Command(_), Some(Verb { command: Some(_), .. })) => (&[], true),
-        (Destination::Table(..), Some(Verb { into_table: Some(table), .. })) => (&table.steps, true),
+        (CheckedDestination::Command(_), Some(Verb { command: Some(_), .. })) => (&[], true),
+        (CheckedDestination::Table(..), Some(Verb { into_table: Some(table), .. })) => (&table.steps, true),
         (_, Some(verb)) => (&verb.steps, false),
     };
     let values = replay.and_then(|verb| verb.message.as_ref()).filter(|_| message).map(|m| m.values.values());

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use crate::adapter::{Column, Table};
 use crate::store::sql::open::adapter_check::texts;
 use crate::store::sql::query::layout::Layout;
-use crate::store::sql::schema::destination::Destination;
+use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::schema::discovery::Found;
 
 /// Why a layout is not read: one of its statements takes JSON apart that stands in such a column.
-pub(crate) fn misread(layout: &Layout, found: &Found, destination: &Destination) -> Option<String> {
+pub(crate) fn misread(layout: &Layout, found: &Found, destination: &CheckedDestination) -> Option<String> {
     let spec = &layout.spec;
     let beside = |name: &String| Some((name.clone(), found.neighbours()?.get(name)?));
     let live = match destination {
-        Destination::Table(name, table) => Some((name.clone(), table.as_ref())),
+        CheckedDestination::Table(name, table) => Some((name.clone(), table.as_ref())),
         _ => None,
     };
     let tables = std::iter::once((spec.table.clone(), &found.columns));

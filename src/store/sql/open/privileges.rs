@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::adapter::{Needs, Object, Right, Rights, Route, Spec, function};
+use crate::adapter::{Needs, Object, Privileges, Right, Route, Spec, function};
 use crate::db::{Dialect, Engine};
 use crate::domain::action::Action;
 use crate::store::sql::dialect::catalogue::privileges::{On, grant, plain};
 use crate::store::sql::dialect::speech;
 use crate::store::sql::schema::archive_name::twin_name;
-use crate::store::sql::schema::destination::Destination;
+use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::schema::discovery::Found;
 
 /// Rights on one thing, and what gives them.
@@ -72,7 +72,7 @@ pub fn numbered(dialect: Dialect, site: Site<'_>, actions: &[Option<Action>]) ->
 }
 
 impl<'a> Role<'a> {
-    pub(crate) fn new(engine: &'a Engine, spec: &'a Spec, found: &'a Found, destination: &Destination) -> Self {
+    pub(crate) fn new(engine: &'a Engine, spec: &'a Spec, found: &'a Found, destination: &CheckedDestination) -> Self {
         let (name, schema) = (engine.user(), found.schema.as_str());
         Self { dialect: engine.dialect(), name, schema, spec, way: destination.kind() }
     }
@@ -125,16 +125,16 @@ impl<'a> Role<'a> {
 
     /// Why nothing of the layout can be seen; `None` where it can, as far as is known.
     pub(crate) fn blind(&self, found: &Found) -> Option<String> {
-        self.refusal(&self.missing(found, &Destination::None, &self.needs().list()))
+        self.refusal(&self.missing(found, &CheckedDestination::None, &self.needs().list()))
     }
 
     /// What it lacks to look.
     pub(crate) fn lacks_to_look(&self, found: &Found) -> Vec<Grant> {
-        self.missing(found, &Destination::None, &self.needs().look())
+        self.missing(found, &CheckedDestination::None, &self.needs().look())
     }
 
     /// What it lacks for an action.
-    pub(crate) fn lacks(&self, found: &Found, destination: &Destination, action: Action) -> Vec<Grant> {
+    pub(crate) fn lacks(&self, found: &Found, destination: &CheckedDestination, action: Action) -> Vec<Grant> {
         let Some(rights) = self.needs().act(action, self.way) else { return Vec::new() };
         let mut gathered = self.gather(found, destination, &rights);
         if action == Action::Archive {
@@ -153,17 +153,17 @@ impl<'a> Role<'a> {
         Some(format!("the role {} may not {acts}: {grants}", self.name))
     }
 
-    fn missing(&self, found: &Found, destination: &Destination, rights: &Rights) -> Vec<Grant> {
+    fn missing(&self, found: &Found, destination: &CheckedDestination, rights: &Privileges) -> Vec<Grant> {
         self.grants(self.gather(found, destination, rights))
     }
 
-    fn gather(&self, found: &Found, destination: &Destination, rights: &Rights) -> Gathered {
+    fn gather(&self, found: &Found, destination: &CheckedDestination, rights: &Privileges) -> Gathered {
         let neighbour = |name: &str| found.neighbours().and_then(|tables| tables.get(name));
         let mut gathered = Gathered::new();
         for (object, right, columns) in rights.iter() {
             let table = match (object, destination) {
                 (Object::Own, _) => Some(&found.columns),
-                (Object::Target, Destination::Table(_, table)) => Some(table.as_ref()),
+                (Object::Target, CheckedDestination::Table(_, table)) => Some(table.as_ref()),
                 (Object::Target, _) => None,
                 (Object::Beside(name), _) => neighbour(name),
                 (Object::Function(name), _) => neighbour(&function(name)),

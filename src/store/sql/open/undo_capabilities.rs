@@ -5,14 +5,14 @@ use crate::domain::action::Action;
 use crate::store::Availability;
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::template::{Fill, expand};
-use crate::store::sql::schema::destination::Destination;
+use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::schema::discovery::Found;
 
 /// The actions that are had only by undoing another, by what the others are worth.
 pub(crate) fn undoable(
     layout: &Layout,
     found: &Found,
-    destination: &Destination,
+    destination: &CheckedDestination,
     actions: &[(Action, Availability)],
 ) -> Vec<(Action, Availability)> {
     let undo = |action: Action, undone: Action, way: &dyn Fn() -> Availability| {
@@ -42,7 +42,7 @@ fn restorable(discard: Option<&Verb>) -> Availability {
 }
 
 /// Whether replayed jobs can be taken back.
-pub(crate) fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Availability {
+pub(crate) fn recallable(layout: &Layout, found: &Found, destination: &CheckedDestination) -> Availability {
     let no = |reason: &str| Availability::Disabled(reason.to_owned());
     let way = destination.kind();
     let Some(undo) = layout.spec.verbs.replay.as_ref().and_then(|verb| verb.undo_by(way)) else {
@@ -58,7 +58,7 @@ pub(crate) fn recallable(layout: &Layout, found: &Found, destination: &Destinati
     }
     let Some(live) = &undo.live else { return Availability::Ready { notes: undo.notes.clone() } };
     let (name, table) = match destination {
-        Destination::Table(name, table) => (name.clone(), Some(table.as_ref())),
+        CheckedDestination::Table(name, table) => (name.clone(), Some(table.as_ref())),
         _ => {
             let name = expand(live.table.get_ref(), &Fill::of(layout, None)).sql;
             let quoted =

@@ -9,7 +9,7 @@ use crate::domain::job::State;
 use crate::domain::text::{Untrusted, head};
 use crate::domain::time::Timestamp;
 use crate::store::Result;
-use crate::store::sql::dialect::Text;
+use crate::store::sql::dialect::TextExpression;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{contract, message_head};
 use crate::store::sql::query::layout::{Expr, Layout, Part, part_of_facet};
@@ -70,7 +70,7 @@ impl Grouping<'_> {
                 let of = |part: Option<String>| part.map_or("''".to_owned(), |text| format!("COALESCE({text}, '')"));
                 let class = of(self.layout.part(Part::Error).map(|_| contract(self.layout, Part::Error)));
                 let message = of(message_head(self.layout));
-                speech.group(&Text::spoken(speech.concat(&[&class, &format!("'{BETWEEN}'"), &message])))
+                speech.group(&TextExpression::spoken(speech.concat(&[&class, &format!("'{BETWEEN}'"), &message])))
             }
             (facet, _) => match part_of_facet(facet).and_then(|p| self.layout.part(p)) {
                 Some(expr) if expr.kind == FieldKind::Text => speech.group(&expr.text()),

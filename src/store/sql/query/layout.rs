@@ -10,7 +10,7 @@ use crate::domain::filter::Key;
 use crate::domain::job::State;
 use crate::store::SortKey;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{BatchRow, Speech, Text};
+use crate::store::sql::dialect::{BatchRow, Speech, TextExpression};
 
 /// What stands in an id between what the key is unique within and the key, which has none of it.
 const SCOPE_END: char = '/';
@@ -49,8 +49,8 @@ pub(crate) struct Expr {
 
 impl Expr {
     /// The same as a text, which it is.
-    pub(crate) fn text(&self) -> Text {
-        Text { raw: self.raw.clone(), is_spoken: self.is_spoken }
+    pub(crate) fn text(&self) -> TextExpression {
+        TextExpression { raw: self.raw.clone(), is_spoken: self.is_spoken }
     }
 }
 
@@ -203,9 +203,9 @@ impl Layout {
     }
 
     /// A job's id as a text.
-    pub(crate) fn id_text(&self) -> Text {
+    pub(crate) fn id_text(&self) -> TextExpression {
         let is_spoken = self.scope.is_some() || matches!(self.key.kind, FieldKind::Text | FieldKind::Uuid);
-        Text { raw: self.key_text.clone(), is_spoken }
+        TextExpression { raw: self.key_text.clone(), is_spoken }
     }
 
     /// What an order sorts by, in lists of dead jobs alone or of others too; `None` where the layout cannot.

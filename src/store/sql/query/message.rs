@@ -1,6 +1,6 @@
 //! The message that a destination takes: an adapter's JSON template, filled from one dead job.
 
-use crate::adapter::{FieldKind, Message};
+use crate::adapter::{FieldKind, MessageSpec};
 use crate::db::cells::Cells;
 use crate::domain::json::{Checked, Document, NodeId, Template};
 use crate::store::sql::dialect::sql_builder::Sql;
@@ -31,7 +31,7 @@ impl Recipe {
     ///
     /// # Errors
     /// When it is not JSON with every place filled, or names a value that is not there.
-    pub(crate) fn new(layout: &Layout, message: &Message) -> Result<Self> {
+    pub(crate) fn new(layout: &Layout, message: &MessageSpec) -> Result<Self> {
         if let Some(edit) = &message.edit {
             let set = message.set.iter().map(|(path, value)| (path.clone(), value.get_ref().clone())).collect();
             return Ok(Self { make: Make::Edit(set), names: Vec::new(), values: vec![layout.expr(edit)] });

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::adapter::{Column, Keep};
 use crate::db::cells::Cells;
 use crate::domain::time::Timestamp;
-use crate::store::sql::dialect::{BatchRow, Form, INEXACT, Sort, Speech};
+use crate::store::sql::dialect::{BatchRow, Form, INEXACT, Speech, ValueSort};
 use crate::store::{Result, StoreError};
 
 /// The member that tells when a replayed job was told to run; no column is called that.
@@ -181,7 +181,7 @@ pub(crate) struct Kept {
 }
 
 /// A kept value: what it is and its text, or NULL.
-pub(crate) type KeptValue = Option<(Sort, String)>;
+pub(crate) type KeptValue = Option<(ValueSort, String)>;
 
 impl Kept {
     /// Reads what [`Keeping::read`] wrote; `None` where it is anything else.
@@ -214,14 +214,14 @@ impl Kept {
     /// The value of a column.
     pub(crate) fn value(&self, name: &str) -> KeptValue {
         match self.members.get(name)? {
-            Value::String(text) => Some((Sort::Text, text.clone())),
-            Value::Number(n) => Some((Sort::Int, n.to_string())),
+            Value::String(text) => Some((ValueSort::Text, text.clone())),
+            Value::Number(n) => Some((ValueSort::Int, n.to_string())),
             Value::Object(object) => {
                 let (word, text) = object.iter().next()?;
                 let sort = match word.as_str() {
-                    "bytes" => Sort::Bytes,
-                    "text" => Sort::OddText,
-                    _ => Sort::Real,
+                    "bytes" => ValueSort::Bytes,
+                    "text" => ValueSort::OddText,
+                    _ => ValueSort::Real,
                 };
                 Some((sort, text.as_str()?.to_owned()))
             }
@@ -272,8 +272,8 @@ mod tests {
             r#"{"t":"\"é","odd":{"text":"61FF"},"nul":{"text":"6100"},"bin":{"bytes":"00FF"},"n":9007199254740993,"r":{"real":"0.1"},"null":null,"@run_after":7}"#
         );
         let kept = Kept::parse(&text).expect("a row");
-        assert_eq!(kept.value("n"), Some((Sort::Int, "9007199254740993".into())));
-        assert_eq!(kept.value("odd"), Some((Sort::OddText, "61FF".into())));
+        assert_eq!(kept.value("n"), Some((ValueSort::Int, "9007199254740993".into())));
+        assert_eq!(kept.value("odd"), Some((ValueSort::OddText, "61FF".into())));
         assert_eq!((kept.value("null"), kept.run_after()), (None, Some(Timestamp(7))));
         assert!(kept.names().all(|name| name != RUN_AFTER) && !kept.has("null"));
         let other = Kept::parse(r#"{"n":9007199254740992}"#).expect("a row");
@@ -287,7 +287,7 @@ mod tests {
         let row = |value| keeping.read(&mut Cells::new(Row(vec![value])), None).expect("a text");
         let text = row(Cell::Odd(b"caf\xe9".to_vec()));
         assert_eq!(text, r#"{"t":{"text":"636166e9"}}"#);
-        assert_eq!(Kept::parse(&text).expect("a row").value("t"), Some((Sort::OddText, "636166e9".into())));
+        assert_eq!(Kept::parse(&text).expect("a row").value("t"), Some((ValueSort::OddText, "636166e9".into())));
         assert_ne!(text, row(Cell::Text("caf⟨xE9⟩".into())));
     }
 
@@ -302,7 +302,7 @@ mod tests {
         let kept = Kept::parse(&text).expect("a row");
         assert_eq!(kept.names().collect::<Vec<_>>(), ["n"]);
         let tries: Vec<KeptValue> = kept.along("tries").iter().map(|row| row.value("at")).collect();
-        assert_eq!(tries, [Some((Sort::Text, "a".to_owned())), Some((Sort::Text, "b".to_owned()))]);
+        assert_eq!(tries, [Some((ValueSort::Text, "a".to_owned())), Some((ValueSort::Text, "b".to_owned()))]);
         assert!(kept.along("o").is_empty() && kept.along("none").is_empty());
         let mut bare = "{}".to_owned();
         add_along(&mut bare, &[]);

@@ -13,7 +13,7 @@ use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, Test, 
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::SortKey;
-use crate::store::sql::dialect::Text;
+use crate::store::sql::dialect::TextExpression;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::layout::{Expr, Layout, Part, part_of_key};
 use crate::store::sql::query::time_of_death::{Death, Rows};
@@ -320,7 +320,7 @@ impl<'a> Judge<'a> {
                 sql.push("1 = 0");
             }
             pattern => {
-                let Text { raw, is_spoken } = self.layout.id_text();
+                let TextExpression { raw, is_spoken } = self.layout.id_text();
                 self.text(sql, &Expr { raw, kind: FieldKind::Text, is_spoken, ..key.clone() }, pattern);
             }
         }
@@ -426,16 +426,16 @@ fn test_holds_for_constant(layout: &Layout, test: &Test) -> bool {
     matches!(test, Test::Text(p) if !p.is_none() && p.matcher().is_match(word))
 }
 
-fn as_text(layout: &Layout, expr: &Expr) -> Text {
+fn as_text(layout: &Layout, expr: &Expr) -> TextExpression {
     match expr.kind {
         FieldKind::Text => expr.text(),
         // Written as it stands, like any other text.
         FieldKind::Json | FieldKind::Lines if expr.is_spoken => expr.text(),
         kind @ (FieldKind::Uuid | FieldKind::Json | FieldKind::Lines) => {
-            Text::spoken(layout.speech.contract(&expr.raw, kind))
+            TextExpression::spoken(layout.speech.contract(&expr.raw, kind))
         }
         // A number, which beside a text would be compared as one.
-        kind => Text::stored(layout.speech.contract(&expr.raw, kind)),
+        kind => TextExpression::stored(layout.speech.contract(&expr.raw, kind)),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::domain::job::JobId;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::read::chunk_size::LEAST_BLOCKS;
-use crate::store::sql::read::chunks::{Bound, ChunkReader, End, Keys, ROWS_OF_BLOCK};
+use crate::store::sql::read::chunks::{Bound, ChunkEnd, ChunkReader, Keys, ROWS_OF_BLOCK};
 use crate::store::{Result, StoreError};
 
 /// Guesses before rows are passed over.
@@ -113,7 +113,7 @@ fn hex_digits(key: &str) -> Option<usize> {
 
 impl ChunkReader<'_> {
     /// Where a window of about so many rows ends that is read downwards from `end`; `None` where fewer are left.
-    pub(crate) async fn bound_before(self, end: End<'_>, rows: u64) -> Result<Option<Bound>> {
+    pub(crate) async fn bound_before(self, end: ChunkEnd<'_>, rows: u64) -> Result<Option<Bound>> {
         if let Some(bound) = if rows >= LEAST { self.guess(end, rows).await? } else { None } {
             return Ok(Some(bound));
         }
@@ -130,7 +130,7 @@ impl ChunkReader<'_> {
     }
 
     /// The same without reading the rows between; `None` where it takes that, as it does to tell that few are left.
-    async fn guess(self, end: End<'_>, wanted: u64) -> Result<Option<Bound>> {
+    async fn guess(self, end: ChunkEnd<'_>, wanted: u64) -> Result<Option<Bound>> {
         let last = match end.key {
             Some(key) => Some(key.as_str().to_owned()),
             None => self.outermost("DESC").await?,
@@ -213,7 +213,7 @@ impl ChunkReader<'_> {
     }
 
     /// The key behind so many rows, read one after the other.
-    async fn pass_over(self, end: End<'_>, rows: u64) -> Result<Option<JobId>> {
+    async fn pass_over(self, end: ChunkEnd<'_>, rows: u64) -> Result<Option<JobId>> {
         let layout = self.layout;
         let mut sql = Sql::new(layout.speech);
         // Nothing is joined: it would be looked up for each row that is passed over.

@@ -61,7 +61,7 @@ pub(crate) struct Bound {
 
 /// Where a window is read from, downwards: before a block, and before a key where the table is stored by it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct End<'a> {
+pub(crate) struct ChunkEnd<'a> {
     pub(crate) block: u64,
     /// Blocks of the whole table.
     pub(crate) of: u64,
@@ -76,7 +76,7 @@ impl Window {
     }
 
     /// The same where the table is stored by its key. It is through when there are no rows any more, whatever it was taken for.
-    fn down_to(end: End<'_>, blocks: u64, bound: Option<Bound>) -> Self {
+    fn down_to(end: ChunkEnd<'_>, blocks: u64, bound: Option<Bound>) -> Self {
         let from = bound.as_ref().map_or(0, |bound| end.block.saturating_sub(bound.rows / ROWS_OF_BLOCK).max(1));
         let keys = Keys { before: end.key.cloned(), down_to: bound.map(|bound| bound.key) };
         Self { from, to: end.block.max(from), blocks, keys: Some(keys) }
@@ -170,7 +170,7 @@ impl ChunkReader<'_> {
     /// The next window goes by what this one took; half of the rows that one may have count as much as its time.
     pub(crate) async fn read_before(
         self,
-        end: End<'_>,
+        end: ChunkEnd<'_>,
         most: usize,
         statement: impl Fn(&Window) -> Result<Statement>,
     ) -> Result<Option<(Window, Vec<Row>)>> {
@@ -206,14 +206,14 @@ impl ChunkReader<'_> {
 
     /// Blocks of a window at the most. How many rows a large part of a table holds is told badly where windows go by keys, and
     /// of half of it not at all.
-    fn most(self, end: End<'_>) -> u64 {
+    fn most(self, end: ChunkEnd<'_>) -> u64 {
         if self.layout.is_stored_by_key { (end.of / PARTS).max(LEAST_BLOCKS) } else { u64::MAX }
     }
 
     /// One window: what it is, its rows, and when reading them began.
     async fn try_before(
         self,
-        end: End<'_>,
+        end: ChunkEnd<'_>,
         blocks: u64,
         statement: impl Fn(&Window) -> Result<Statement>,
     ) -> Result<Option<(Window, Vec<Row>, Instant)>> {
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_table_that_goes_by_its_key_is_through_when_there_is_no_row_left_and_not_before() {
-        let end = |block, key| End { block, of: 1_000, key };
+        let end = |block, key| ChunkEnd { block, of: 1_000, key };
         let key = JobId::new("k");
         let bound = |key: &str, rows| Some(Bound { key: JobId::new(key), rows });
         let first = Window::down_to(end(1_000, None), 300, bound("k", 3_000));

@@ -13,13 +13,13 @@ pub(super) mod unordered;
 use std::sync::Mutex;
 
 use chunk_size::Pace;
-use page::Span;
+use page::AxisEnds;
 
 /// What reading remembers from one call to the next.
 pub(crate) struct ReadMemory {
     pub(crate) pace: Pace,
     /// The newest and oldest instant of death, when it was last asked for.
-    pub(crate) span: Mutex<Option<Span>>,
+    pub(crate) span: Mutex<Option<AxisEnds>>,
 }
 
 impl ReadMemory {

@@ -31,7 +31,7 @@ use crate::store::{
 const FREEZE: usize = 2_000;
 /// The newest and oldest place on an axis, as they were a while ago.
 #[derive(Clone)]
-pub(crate) struct Span {
+pub(crate) struct AxisEnds {
     asked: Instant,
     order: String,
     ends: (i64, i64),
@@ -203,7 +203,7 @@ impl<'s> Reader<'s> {
     /// The newest and oldest place on the axis, as numbers.
     pub(crate) async fn ends(self, order: &Expr, dead: bool) -> Option<(i64, i64)> {
         let known = self.memory.span.lock().unwrap_or_else(|p| p.into_inner()).clone();
-        let fresh = |known: &Span| known.asked.elapsed() < SPAN_AGE && known.order == order.raw;
+        let fresh = |known: &AxisEnds| known.asked.elapsed() < SPAN_AGE && known.order == order.raw;
         if let Some(known) = known.filter(fresh) {
             return Some(known.ends);
         }
@@ -228,7 +228,7 @@ impl<'s> Reader<'s> {
             usual.or(outermost)
         };
         let ends = (either()?, either()?);
-        let known = Span { asked: Instant::now(), order: order.raw.clone(), ends };
+        let known = AxisEnds { asked: Instant::now(), order: order.raw.clone(), ends };
         *self.memory.span.lock().unwrap_or_else(|p| p.into_inner()) = Some(known);
         Some(ends)
     }

@@ -41,7 +41,7 @@ pub(crate) struct Outlook {
 
 /// How rows are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum RangeMethod {
     /// Along the order, so many at a time.
     InOrder(usize),
     /// By spans, of so many rows at the most.
@@ -56,7 +56,7 @@ impl Outlook {
     }
 
     /// The way to `wanted` rows; nobody looks at them where it `is_whole`.
-    pub(crate) fn way(&self, wanted: usize, is_whole: bool) -> Way {
+    pub(crate) fn way(&self, wanted: usize, is_whole: bool) -> RangeMethod {
         let between = self.among.saturating_mul(wanted as u64) / self.passing.max(1);
         // Where the planner would read along the time, it would read all of the span.
         let is_cheaper = between.saturating_mul(CHEAPER) > self.passing;
@@ -65,11 +65,11 @@ impl Outlook {
         // A span of half a row would be no better.
         let is_room = is_whole || room.saturating_mul(self.passing) >= self.among;
         match self.passing <= FEW || (is_cheaper && most > 0 && is_room) {
-            true => Way::Spans(most),
-            false if is_whole => Way::InOrder(wanted),
+            true => RangeMethod::Spans(most),
+            false if is_whole => RangeMethod::InOrder(wanted),
             false => {
                 let rows = IN_ORDER.saturating_mul(self.passing) / self.among.max(1);
-                Way::InOrder(usize::try_from(rows).unwrap_or(wanted).clamp(1, wanted.max(1)))
+                RangeMethod::InOrder(usize::try_from(rows).unwrap_or(wanted).clamp(1, wanted.max(1)))
             }
         }
     }
@@ -131,17 +131,17 @@ mod tests {
     #[test]
     fn a_page_touches_few_blocks_whichever_way_it_is_read() {
         let way = |passing| of_ten_million(passing).way(25, false);
-        assert_eq!(way(150_000), Way::InOrder(13), "one in 67: some 150 blocks of the table");
-        assert_eq!(way(109_000), Way::InOrder(9));
-        assert_eq!(way(37_000), Way::Spans(73_000), "37 blocks of one index, up to 73 of the other");
-        assert_eq!(way(2_000), Way::Spans(108_000));
-        assert_eq!(way(37), Way::Spans(110_000));
+        assert_eq!(way(150_000), RangeMethod::InOrder(13), "one in 67: some 150 blocks of the table");
+        assert_eq!(way(109_000), RangeMethod::InOrder(9));
+        assert_eq!(way(37_000), RangeMethod::Spans(73_000), "37 blocks of one index, up to 73 of the other");
+        assert_eq!(way(2_000), RangeMethod::Spans(108_000));
+        assert_eq!(way(37), RangeMethod::Spans(110_000));
         // Ten times as many rows, and entries that are no longer gone through for a page.
         let large = Outlook { among: 1_000_000_000, ..of_ten_million(5_000_000) };
-        assert_eq!(large.way(25, false), Way::InOrder(4));
+        assert_eq!(large.way(25, false), RangeMethod::InOrder(4));
         // Whoever wants them all is given as many as he asks for.
-        assert_eq!(of_ten_million(109_000).way(2_000, true), Way::Spans(MOST));
-        assert_eq!(of_ten_million(160_000).way(25, true), Way::InOrder(25));
+        assert_eq!(of_ten_million(109_000).way(2_000, true), RangeMethod::Spans(MOST));
+        assert_eq!(of_ten_million(160_000).way(25, true), RangeMethod::InOrder(25));
     }
 
     #[test]

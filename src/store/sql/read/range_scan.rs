@@ -21,7 +21,7 @@ use crate::store::sql::read::chunk_size::TARGET;
 use crate::store::sql::read::chunks::MANY;
 use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::page::axis_value;
-use crate::store::sql::read::range_estimate::{MOST, Outlook, Span, Way};
+use crate::store::sql::read::range_estimate::{MOST, Outlook, RangeMethod, Span};
 use crate::store::sql::read::scan::{Scan, Segment, Step, directly};
 use crate::store::{Result, SortKey, StoreError};
 
@@ -132,8 +132,8 @@ impl Scan<'_> {
             return Ok((None, wanted));
         };
         let most = match outlook.way(wanted, self.apart == usize::MAX) {
-            Way::InOrder(rows) => return Ok((None, rows)),
-            Way::Spans(most) => most,
+            RangeMethod::InOrder(rows) => return Ok((None, rows)),
+            RangeMethod::Spans(most) => most,
         };
         let step = self.by_spans(order, forward, first, (wanted, most), outlook).await?;
         let (is_last, left) =

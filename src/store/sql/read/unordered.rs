@@ -15,7 +15,7 @@ use crate::store::sql::query::columns::{Read, read, select};
 use crate::store::sql::query::layout::Expr;
 use crate::store::sql::query::where_clause::{Judge, has_span};
 use crate::store::sql::read::chunk_size::{LEAST_BLOCKS, TARGET, Yield};
-use crate::store::sql::read::chunks::{ChunkReader, End, ROWS_OF_BLOCK, Window, share};
+use crate::store::sql::read::chunks::{ChunkEnd, ChunkReader, ROWS_OF_BLOCK, Window, share};
 use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::scan::{Scan, Segment, segments};
 use crate::store::{Budget, Cursor, Page, PageQuery, Result, Scanned, Stored};
@@ -68,7 +68,7 @@ impl<'s> Reader<'s> {
         let scan = self.scan(&judge, query.sort, budget);
         let (began, mut entries) = (Instant::now(), Vec::new());
         while at.left > at.floor {
-            let end = End { block: at.left, of: at.blocks, key: at.key.as_ref() };
+            let end = ChunkEnd { block: at.left, of: at.blocks, key: at.key.as_ref() };
             let (window, found) = scan.stored(end, Some(&at)).await?;
             at.left = window.from.max(at.floor);
             at.key = window.last_key();
@@ -100,7 +100,7 @@ impl<'s> Reader<'s> {
 
 impl Scan<'_> {
     /// The hits in the window before a place, of a search only those that lie ahead of it.
-    pub(crate) async fn stored(&self, end: End<'_>, ahead: Option<&Stored>) -> Result<(Window, Vec<Read>)> {
+    pub(crate) async fn stored(&self, end: ChunkEnd<'_>, ahead: Option<&Stored>) -> Result<(Window, Vec<Read>)> {
         let statement = |window: &Window| self.stored_statement(window, ahead);
         let Self { engine, layout, pace, budget, .. } = *self;
         let read_on = ChunkReader { engine, layout, pace, budget }.read_before(end, MOST, statement).await?;

@@ -7,7 +7,7 @@ use crate::db::cells::Cells;
 use crate::db::{Engine, Row};
 use crate::store::sql::dialect::{catalogue::table_names, speech};
 use crate::store::sql::schema::archive_name::twin_name;
-use crate::store::sql::schema::discovery::{Catalogue, read_catalogue};
+use crate::store::sql::schema::discovery::{CatalogueTables, read_catalogue};
 use crate::store::{Budget, Result};
 
 /// Tables of other databases that are looked at.
@@ -140,7 +140,7 @@ type Match<'a> = ((&'a str, &'a str), &'a str, &'a str);
 /// The tables that fit a layout but for a prefix or a suffix of their name.
 fn renamed<'a>(
     specs: &[(&'a Adapter, &'a [Spec])],
-    catalogue: &Catalogue,
+    catalogue: &CatalogueTables,
     found: &'a [(String, String)],
     longest: crate::store::sql::dialect::NameLimit,
 ) -> Vec<Match<'a>> {

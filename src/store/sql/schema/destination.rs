@@ -40,7 +40,7 @@ pub struct OpenOptions {
 
 /// A destination that was checked.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Destination {
+pub(crate) enum CheckedDestination {
     None,
     /// The live table, quoted, with its schema; and its columns.
     Table(String, Box<Table>),
@@ -50,23 +50,23 @@ pub(crate) enum Destination {
     Unusable(String),
 }
 
-impl Destination {
+impl CheckedDestination {
     /// What kind it is.
     pub(crate) fn kind(&self) -> Route {
         match self {
-            Destination::None | Destination::Unusable(_) => Route::Own,
-            Destination::Table(..) => Route::Table,
-            Destination::Command(_) => Route::Command,
+            CheckedDestination::None | CheckedDestination::Unusable(_) => Route::Own,
+            CheckedDestination::Table(..) => Route::Table,
+            CheckedDestination::Command(_) => Route::Command,
         }
     }
 
     /// Where the jobs of a replay go, as it is put on record; `None` where nothing says so.
     pub(crate) fn of(&self, replay: &Verb) -> Option<destination::Destination> {
         match self {
-            Destination::Table(table, _) if replay.into_table.is_some() => {
+            CheckedDestination::Table(table, _) if replay.into_table.is_some() => {
                 Some(destination::Destination::Table(table.replace(['"', '`'], "")))
             }
-            Destination::Command(line) if replay.command.is_some() => {
+            CheckedDestination::Command(line) if replay.command.is_some() => {
                 Some(destination::Destination::Command(line.clone()))
             }
             _ => (!replay.steps.is_empty()).then_some(destination::Destination::Own),
@@ -76,7 +76,7 @@ impl Destination {
     /// The live table, where there is one.
     pub(crate) fn table(&self) -> Option<&str> {
         match self {
-            Destination::Table(table, _) => Some(table),
+            CheckedDestination::Table(table, _) => Some(table),
             _ => None,
         }
     }

@@ -124,14 +124,14 @@ pub struct Detection {
 }
 
 /// Schemas with their tables, in the catalogue's order (the default schema first).
-pub(in crate::store) type Catalogue = Vec<(String, BTreeMap<String, Table>)>;
+pub(in crate::store) type CatalogueTables = Vec<(String, BTreeMap<String, Table>)>;
 
 /// What the catalogue said of some tables.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Seen {
     /// The tables that it was asked for.
     pub(crate) names: Vec<String>,
-    pub(crate) catalogue: Catalogue,
+    pub(crate) catalogue: CatalogueTables,
 }
 
 /// Connects to a database and finds every layout in it that the adapters know, in every schema that the role sees. The
@@ -186,7 +186,7 @@ pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> R
 type Specs<'a> = Vec<(&'a Adapter, &'a [Spec])>;
 
 /// Those that may have a layout here. The others are not even read.
-fn specs<'a>(adapters: &'a [Adapter], dialect: Dialect, catalogue: &Catalogue) -> Specs<'a> {
+fn specs<'a>(adapters: &'a [Adapter], dialect: Dialect, catalogue: &CatalogueTables) -> Specs<'a> {
     let is_there = |adapter: &&Adapter| {
         let mut names = catalogue.iter().flat_map(|(_, tables)| tables.keys());
         names.any(|name| adapter.tables().contains(name))
@@ -281,7 +281,7 @@ pub(crate) fn without_transactions(name: &str, table: &Table) -> Option<String> 
 }
 
 /// The functions that tell layouts apart whose tables are there.
-fn functions(specs: &Specs<'_>, catalogue: &Catalogue) -> Vec<String> {
+fn functions(specs: &Specs<'_>, catalogue: &CatalogueTables) -> Vec<String> {
     let is_there = |spec: &&Spec| catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table));
     let specs = specs.iter().flat_map(|(_, variants)| variants.iter()).filter(is_there);
     let names: BTreeSet<&String> = specs.flat_map(|spec| &spec.detect.functions).collect();
@@ -289,7 +289,11 @@ fn functions(specs: &Specs<'_>, catalogue: &Catalogue) -> Vec<String> {
 }
 
 /// The named tables of every schema that the role sees.
-pub(in crate::store) async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> Result<Catalogue> {
+pub(in crate::store) async fn read_catalogue(
+    engine: &Engine,
+    names: &[String],
+    budget: &Budget,
+) -> Result<CatalogueTables> {
     match catalogue_statement(engine.dialect(), names) {
         Some(statement) => catalogue(engine, engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
         None => Ok(Vec::new()),
@@ -298,7 +302,7 @@ pub(in crate::store) async fn read_catalogue(engine: &Engine, names: &[String], 
 
 /// Adds what is asked for only where there may be any of it: functions, the policies of tables with row-level security, and
 /// tables that inherit.
-async fn complete(engine: &Engine, catalogue: &mut Catalogue, names: &[String], budget: &Budget) -> Result<()> {
+async fn complete(engine: &Engine, catalogue: &mut CatalogueTables, names: &[String], budget: &Budget) -> Result<()> {
     let speech = speech(engine.dialect());
     let named = |is: &dyn Fn(&Table) -> bool| -> Vec<String> {
         let tables = catalogue.iter().flat_map(|(_, tables)| tables);
@@ -368,7 +372,7 @@ fn catalogue_statement(dialect: Dialect, names: &[String]) -> Option<Statement> 
 }
 
 /// The tables of a schema.
-fn tables_of(catalogue: &mut Catalogue, schema: String) -> &mut BTreeMap<String, Table> {
+fn tables_of(catalogue: &mut CatalogueTables, schema: String) -> &mut BTreeMap<String, Table> {
     let at = catalogue.iter().position(|(name, _)| *name == schema).unwrap_or_else(|| {
         catalogue.push((schema, BTreeMap::new()));
         catalogue.len() - 1
@@ -376,9 +380,9 @@ fn tables_of(catalogue: &mut Catalogue, schema: String) -> &mut BTreeMap<String,
     &mut catalogue[at].1
 }
 
-fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<Catalogue> {
+fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<CatalogueTables> {
     let speech = speech(engine.dialect());
-    let mut catalogue: Catalogue = Vec::new();
+    let mut catalogue: CatalogueTables = Vec::new();
     for row in rows {
         let mut cells = Cells::new(row);
         let mut text = || cells.text().map(Option::unwrap_or_default);

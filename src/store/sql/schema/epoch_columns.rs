@@ -7,7 +7,7 @@ use crate::db::cells::Cells;
 use crate::db::{Engine, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{Speech, speech};
-use crate::store::sql::schema::discovery::Catalogue;
+use crate::store::sql::schema::discovery::CatalogueTables;
 use crate::store::{Budget, Result, StoreError};
 
 /// Values that are looked at.
@@ -19,7 +19,7 @@ const ROWS: usize = 1_000;
 pub(crate) async fn look<'a>(
     engine: &Engine,
     specs: impl Iterator<Item = (&'a Adapter, &'a [Spec])>,
-    catalogue: &mut Catalogue,
+    catalogue: &mut CatalogueTables,
     budget: &Budget,
 ) -> Result<()> {
     let mut wanted: BTreeSet<(&str, &str)> = BTreeSet::new();

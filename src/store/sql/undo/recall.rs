@@ -37,7 +37,7 @@ const SHARED: &str = "more than one job of this run may be the one that is in th
 
 /// Live rows that may be those of some jobs. Undoing is safe only where each job has one, and no other job has the same.
 #[derive(Default)]
-struct Candidates {
+struct RecallCandidates {
     /// By job: the keys of the rows that look like it, without one where a row is not as it was put there.
     of_job: HashMap<String, HashSet<Option<String>>>,
     /// By key: the jobs.
@@ -46,7 +46,7 @@ struct Candidates {
     untold: HashMap<String, String>,
 }
 
-impl Candidates {
+impl RecallCandidates {
     fn add(&mut self, id: String, key: Option<String>, why: Option<String>) {
         if let Some(why) = why {
             self.untold.insert(id, why);
@@ -81,7 +81,7 @@ impl Candidates {
 }
 
 /// Jobs with the keys of their live rows, and those that are decided already.
-pub(crate) struct Found {
+pub(crate) struct LiveJobs {
     pub(crate) rows: Vec<BatchRow>,
     pub(crate) settled: Vec<JobOutcome>,
 }
@@ -100,7 +100,7 @@ impl<'s> Recall<'s> {
     pub(crate) async fn recall(self, work: &Work<'_>, way: &Undo, ids: &[String], budget: &Budget) -> Attempt {
         let mut tx = self.context.begin(budget).await?;
         let found = self.find_live(&mut Asker::Tx(&mut tx), work, way, ids).await;
-        let Found { rows, settled } = match found {
+        let LiveJobs { rows, settled } = match found {
             Ok(found) => found,
             Err(error) => return undo(tx, error.into()).await,
         };
@@ -145,7 +145,7 @@ impl<'s> Recall<'s> {
         work: &Work<'_>,
         way: &Undo,
         ids: &[String],
-    ) -> Result<Found> {
+    ) -> Result<LiveJobs> {
         let mut found = self.as_left(asker, work, way, ids).await?;
         let kept = work.snapshots();
         let needs = self.context.layout.spec.verbs.replay.as_ref().is_some_and(|verb| verb.keep != Keep::Whole(false));
@@ -171,7 +171,13 @@ impl<'s> Recall<'s> {
     }
 
     /// Takes the locks that workers go by, and lets go of the jobs whose locks it was not given.
-    async fn lock_as_workers_do(self, tx: &mut Tx<'_>, work: &Work<'_>, lock: &str, found: &mut Found) -> Result<()> {
+    async fn lock_as_workers_do(
+        self,
+        tx: &mut Tx<'_>,
+        work: &Work<'_>,
+        lock: &str,
+        found: &mut LiveJobs,
+    ) -> Result<()> {
         let ids: Vec<String> = found.rows.iter().map(|row| row.id.clone()).collect();
         let statement =
             expand(lock, &Fill { ids: &ids, batch: &found.rows, ..BatchWriter::new(self.context).fill(work) });
@@ -187,16 +193,16 @@ impl<'s> Recall<'s> {
     }
 
     /// The jobs whose dead row stands as the replay left it, or that have none.
-    async fn as_left(self, asker: &mut Asker<'_, '_>, work: &Work<'_>, way: &Undo, ids: &[String]) -> Result<Found> {
+    async fn as_left(self, asker: &mut Asker<'_, '_>, work: &Work<'_>, way: &Undo, ids: &[String]) -> Result<LiveJobs> {
         let bare = |id: &str| BatchRow { id: id.to_owned(), ..BatchRow::default() };
         if way.when.is_none() {
-            return Ok(Found { rows: ids.iter().map(|id| bare(id)).collect(), settled: Vec::new() });
+            return Ok(LiveJobs { rows: ids.iter().map(|id| bare(id)).collect(), settled: Vec::new() });
         }
         if let Asker::Tx(tx) = asker {
             let Held { rows, settled, .. } = BatchWriter::new(self.context).hold(tx, work, ids).await?;
-            return Ok(Found { rows, settled });
+            return Ok(LiveJobs { rows, settled });
         }
-        let mut found = Found { rows: Vec::new(), settled: Vec::new() };
+        let mut found = LiveJobs { rows: Vec::new(), settled: Vec::new() };
         for (id, result) in DryRun::new(self.context).explain_rest(asker, work, ids).await? {
             match result {
                 JobResult::Skipped(SkipReason::Locked) => found.rows.push(bare(id.as_str())),
@@ -212,8 +218,8 @@ impl<'s> Recall<'s> {
         work: &Work<'_>,
         way: &Undo,
         live: &Live,
-        mut found: Found,
-    ) -> Result<Found> {
+        mut found: LiveJobs,
+    ) -> Result<LiveJobs> {
         let candidates = self.candidates(asker, work, live, &found.rows).await?;
         let there = candidates.keys();
         let mut held = Vec::new();
@@ -261,7 +267,7 @@ impl<'s> Recall<'s> {
             };
             found.settled.push((JobId::new(&row.id), JobResult::Skipped(reason)));
         }
-        Ok(Found { rows, ..found })
+        Ok(LiveJobs { rows, ..found })
     }
 
     /// The live rows that may be those of these jobs, as the adapter's statement finds them.
@@ -271,12 +277,12 @@ impl<'s> Recall<'s> {
         work: &Work<'_>,
         live: &Live,
         rows: &[BatchRow],
-    ) -> Result<Candidates> {
+    ) -> Result<RecallCandidates> {
         let text = live.find.get_ref();
         let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
         let batch = narrowed(text, rows);
         let statement = expand(text, &Fill { ids: &ids, batch: &batch, ..BatchWriter::new(self.context).fill(work) });
-        let mut candidates = Candidates::default();
+        let mut candidates = RecallCandidates::default();
         for row in DryRun::new(self.context).fetch(asker, statement).await? {
             let is_told = row.0.len() > 2;
             let mut cells = Cells::new(row);

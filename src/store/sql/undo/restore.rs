@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter;
 
-use crate::adapter::{Along, Keep};
+use crate::adapter::{Keep, RelatedRows};
 use crate::db::cells::Cells;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{BatchRow, Place, Sort, Speech};
+use crate::store::sql::dialect::{BatchRow, Place, Speech, ValueSort};
 use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::row_snapshot::row_of;
 use crate::store::sql::query::row_snapshot::{Keeping, Kept};
@@ -28,7 +28,7 @@ const VALUES: usize = 8_000;
 const NO_COPY: &str = "the ledger has no copy of it";
 
 /// A column that can be written.
-struct Target {
+struct RestoreTarget {
     data_type: String,
     /// The database makes its values itself.
     made: bool,
@@ -42,14 +42,14 @@ const ANOTHER: &str =
 struct Slots {
     /// Its name, quoted, with its schema.
     table: String,
-    columns: HashMap<String, Target>,
+    columns: HashMap<String, RestoreTarget>,
 }
 
 impl Slots {
     /// Whether some value of a row is taken only by an INSERT that takes others too, whatever becomes of them.
     fn grudges(&self, speech: &dyn Speech, kept: &Kept) -> bool {
         kept.names().any(|name| match (self.columns.get(name), kept.value(name)) {
-            (Some(target), Some((Sort::Text, text))) => speech.is_grudged(&target.data_type, &text),
+            (Some(target), Some((ValueSort::Text, text))) => speech.is_grudged(&target.data_type, &text),
             _ => false,
         })
     }
@@ -163,7 +163,7 @@ impl<'s> Restore<'s> {
         self,
         asker: &mut Asker<'_, '_>,
         rows: &[BatchRow],
-        along: &[Along],
+        along: &[RelatedRows],
     ) -> Result<Vec<JobOutcome>> {
         let own = self.slots(asker, &self.context.layout.spec.table).await?;
         let mut others = Vec::new();
@@ -270,7 +270,7 @@ impl<'s> Restore<'s> {
         let target = |row| {
             let mut cells = Cells::new(row);
             let (name, data_type) = (cells.text()?.unwrap_or_default(), cells.text()?.unwrap_or_default());
-            Ok((name, Target { data_type, made: cells.int()? == Some(1) }))
+            Ok((name, RestoreTarget { data_type, made: cells.int()? == Some(1) }))
         };
         let columns = rows.into_iter().map(target).collect::<Result<_>>()?;
         Ok(Slots { table: format!("{}.{}", speech.quote(&self.context.layout.schema), speech.quote(table)), columns })

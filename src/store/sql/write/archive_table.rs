@@ -4,7 +4,7 @@
 //! stand in the other. Whether it still has every column is looked at in each batch, while that batch holds its rows and
 //! nobody can alter the table: a column that appeared meanwhile must not be left behind.
 
-use crate::adapter::{FieldKind, Rows};
+use crate::adapter::{ExpectedRows, FieldKind};
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement, Tx};
 use crate::domain::action::Action;
@@ -24,7 +24,7 @@ const RUN: &str = "archive_run";
 
 /// A column with what its values may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Column {
+struct ArchiveColumn {
     name: String,
     definition: String,
 }
@@ -32,8 +32,8 @@ struct Column {
 /// A table and its twin, as they stand now.
 #[derive(Debug, Default)]
 struct Pair {
-    table: Vec<Column>,
-    twin: Vec<Column>,
+    table: Vec<ArchiveColumn>,
+    twin: Vec<ArchiveColumn>,
 }
 
 /// Makes the archive table, and moves rows into it.
@@ -129,7 +129,7 @@ impl<'s> ArchiveTable<'s> {
         let mut delete = Sql::new(speech);
         delete.push(&speech.delete_from(&layout.table));
         push(&mut delete, " WHERE {ids}", &fill);
-        let each = |no, statement| Filled { statement, no, rows: Rows::Each };
+        let each = |no, statement| Filled { statement, no, rows: ExpectedRows::Each };
         Ok(vec![each(1, copy.done()), each(2, delete.done())])
     }
 
@@ -157,7 +157,7 @@ impl<'s> ArchiveTable<'s> {
             let mut cells = Cells::new(row);
             let mut text = || cells.text().map(Option::unwrap_or_default);
             let (of, name, definition) = (text()?, text()?, text()?);
-            let column = Column { name, definition };
+            let column = ArchiveColumn { name, definition };
             match of {
                 of if of == *table => pair.table.push(column),
                 of if of == twin => pair.twin.push(column),
@@ -167,7 +167,7 @@ impl<'s> ArchiveTable<'s> {
         Ok(pair)
     }
 
-    fn twin_ddl(self, table: &[Column]) -> Result<String> {
+    fn twin_ddl(self, table: &[ArchiveColumn]) -> Result<String> {
         let speech = self.context.layout.speech;
         let label = format!("{}.{}", self.context.layout.schema, self.context.layout.spec.table);
         if let Some(own) = table.iter().find(|column| [AT, RUN].contains(&column.name.as_str())) {
@@ -177,7 +177,7 @@ impl<'s> ArchiveTable<'s> {
             )));
         }
         let key = self.context.layout.key.column.as_deref().unwrap_or_default();
-        let column = |column: &Column| {
+        let column = |column: &ArchiveColumn| {
             let null = if column.name == key { "NOT NULL" } else { "NULL" };
             format!("    {} {} {null},\n", speech.quote(&column.name), column.definition)
         };
@@ -223,13 +223,13 @@ impl<'s> ArchiveTable<'s> {
     }
 }
 
-fn is_twin(columns: &[Column]) -> bool {
+fn is_twin(columns: &[ArchiveColumn]) -> bool {
     [AT, RUN].iter().all(|name| columns.iter().any(|column| column.name == *name))
 }
 
 /// The columns that the twin lacks or has otherwise, with the statement that helps.
 fn cures(speech: &dyn Speech, twin: &str, pair: &Pair) -> Vec<(String, Option<String>)> {
-    let cure = |column: &Column| {
+    let cure = |column: &ArchiveColumn| {
         let name = speech.quote(&column.name);
         let statement = match pair.twin.iter().find(|other| other.name == column.name) {
             Some(other) if other.definition == column.definition => return None,

@@ -9,7 +9,7 @@ use std::future::ready;
 
 use tokio::task::yield_now;
 
-use crate::adapter::{Rows, Step};
+use crate::adapter::{ExpectedRows, VerbStep};
 use crate::db::cells::Cells;
 use crate::db::{Statement, Tx};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
@@ -28,7 +28,7 @@ use crate::store::sql::write::dry_run::DryRun;
 use crate::store::sql::write::journal::{record_done, record_kept};
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::sql::write::transaction_id::Transactions;
-use crate::store::sql::write::verb::{Way, Work};
+use crate::store::sql::write::verb::{VerbMethod, Work};
 use crate::store::{Broke, Budget, Result, Standing, StoreError};
 
 /// The rows of a batch are locked by as many statements, each of some rows at least.
@@ -41,7 +41,7 @@ pub(crate) struct Filled {
     /// Its place among the verb's own, counted from one.
     pub(crate) no: usize,
     /// How many rows it must touch.
-    pub(crate) rows: Rows,
+    pub(crate) rows: ExpectedRows,
 }
 
 /// The statements of a verb, in their order.
@@ -94,7 +94,7 @@ impl<'s> BatchWriter<'s> {
             return Ok(held.settled);
         }
         let statements: Statements<'_> = match work.way {
-            Way::Steps(steps) => self.fill_steps(work, steps, &held.rows),
+            VerbMethod::Steps(steps) => self.fill_steps(work, steps, &held.rows),
             _ => match ArchiveTable::new(self.context).twin_statements(&mut tx, work.batch, &held.rows).await {
                 Ok(statements) => Box::new(statements.into_iter()),
                 Err(error) => return undo(tx, error.into()).await,
@@ -255,28 +255,33 @@ impl<'s> BatchWriter<'s> {
         self,
         tx: &mut Tx<'_>,
         work: &Work<'_>,
-        steps: &[Step],
+        steps: &[VerbStep],
         rows: &[BatchRow],
     ) -> Result<()> {
         run_each(tx, self.fill_steps(work, steps, rows), rows.len()).await
     }
 
     /// The steps that are for this batch, each filled in when it is asked for.
-    pub(crate) fn fill_steps<'a>(self, work: &'a Work<'_>, steps: &'a [Step], rows: &'a [BatchRow]) -> Statements<'a>
+    pub(crate) fn fill_steps<'a>(
+        self,
+        work: &'a Work<'_>,
+        steps: &'a [VerbStep],
+        rows: &'a [BatchRow],
+    ) -> Statements<'a>
     where
         's: 'a,
     {
         let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
         let elsewhere = work.batch.options.to_queue.is_some();
         let steps = (1..).zip(steps).filter(move |(_, step)| step.to_queue.is_none_or(|only| only == elsewhere));
-        let filled = move |(no, step): (usize, &'a Step)| {
+        let filled = move |(no, step): (usize, &'a VerbStep)| {
             let statement = self.filled(work, step, rows, &ids);
             Filled { statement, no, rows: step.rows }
         };
         Box::new(steps.map(filled))
     }
 
-    pub(crate) fn filled(self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
+    pub(crate) fn filled(self, work: &Work<'_>, step: &VerbStep, rows: &[BatchRow], ids: &[String]) -> Statement {
         let fill = Fill { ids, batch: rows, ..self.fill(work) };
         expand(step.sql.get_ref(), &fill)
     }
@@ -314,7 +319,7 @@ pub(crate) async fn run_each(tx: &mut Tx<'_>, mut statements: Statements<'_>, ro
         let (affected, filled) = tokio::join!(biased; tx.execute(statement), behind(|| ready(statements.next())));
         let affected = affected?;
         next = filled;
-        if must == Rows::Each && affected != rows as u64 {
+        if must == ExpectedRows::Each && affected != rows as u64 {
             let word = if affected == 1 { "row" } else { "rows" };
             let message = format!("statement {no} touched {affected} {word} instead of {rows}");
             return Err(StoreError::Refused { message, code: None });

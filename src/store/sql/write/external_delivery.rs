@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::adapter::{Command, Step};
+use crate::adapter::{DeliverySpec, VerbStep};
 use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
 use crate::store::sql::dialect::BatchRow;
@@ -29,7 +29,7 @@ impl<'s> BatchWriter<'s> {
     pub(crate) async fn hand_over(
         self,
         work: &Work<'_>,
-        command: &Command,
+        command: &DeliverySpec,
         ids: &[String],
         budget: &Budget,
     ) -> Attempt {
@@ -64,7 +64,7 @@ impl<'s> BatchWriter<'s> {
     async fn settle(
         self,
         work: &Work<'_>,
-        steps: &[Step],
+        steps: &[VerbStep],
         rows: Vec<BatchRow>,
         is_done: bool,
         budget: &Budget,
@@ -96,7 +96,7 @@ impl<'s> BatchWriter<'s> {
     async fn settle_once(
         self,
         work: &Work<'_>,
-        steps: &[Step],
+        steps: &[VerbStep],
         rows: &[BatchRow],
         is_done: bool,
         budget: &Budget,

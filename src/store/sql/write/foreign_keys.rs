@@ -12,13 +12,13 @@ use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::{Budget, Result, StoreError};
 
 /// A table, with its schema.
-type Place = (String, String);
+type ReferencePlace = (String, String);
 
 /// A foreign key by which rows follow those that they refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Tie {
-    rows: Place,
-    of: Place,
+    rows: ReferencePlace,
+    of: ReferencePlace,
     rule: String,
 }
 
@@ -154,7 +154,7 @@ impl<'s> ForeignKeys<'s> {
     }
 
     /// The tables that an action's own statements delete rows from; none where they leave the dead-letter table's alone.
-    fn deleted_from(self, needs: &Needs<'_>, action: Action) -> Vec<Place> {
+    fn deleted_from(self, needs: &Needs<'_>, action: Action) -> Vec<ReferencePlace> {
         let way = self.context.destination.kind();
         let Some(mut rights) = self.context.layout.spec.verbs.get(action).and_then(|_| needs.act(action, way)) else {
             return Vec::new();
@@ -174,7 +174,13 @@ impl<'s> ForeignKeys<'s> {
     }
 
     /// What follows the rows of the tables that an action deletes from, by what happens to it.
-    fn following(self, needs: &Needs<'_>, action: Action, gone: &[Place], ties: &[Tie]) -> BTreeMap<String, Followers> {
+    fn following(
+        self,
+        needs: &Needs<'_>,
+        action: Action,
+        gone: &[ReferencePlace],
+        ties: &[Tie],
+    ) -> BTreeMap<String, Followers> {
         let spec = &self.context.layout.spec;
         let own = (self.context.layout.schema.clone(), spec.table.clone());
         // What an adapter keeps along is kept, and of the tables that it speaks of beside its own its author knows.
@@ -189,8 +195,8 @@ impl<'s> ForeignKeys<'s> {
             from_own && tie.rows == own || !(is_ours && tie.rows.0 == own.0)
         };
         let mut told: BTreeMap<String, Followers> = BTreeMap::new();
-        let mut seen: BTreeSet<&Place> = gone.iter().collect();
-        let mut next: Vec<&Place> = gone.iter().filter(|place| **place != own).collect();
+        let mut seen: BTreeSet<&ReferencePlace> = gone.iter().collect();
+        let mut next: Vec<&ReferencePlace> = gone.iter().filter(|place| **place != own).collect();
         next.push(&own);
         while let Some(place) = next.pop() {
             for tie in ties.iter().filter(|tie| tie.of == *place) {
@@ -207,7 +213,7 @@ impl<'s> ForeignKeys<'s> {
     }
 }
 
-fn label((schema, table): &Place) -> String {
+fn label((schema, table): &ReferencePlace) -> String {
     format!("{schema}.{table}")
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::adapter::{Along, Column, Keep, Spec};
+use crate::adapter::{Column, Keep, RelatedRows, Spec};
 use crate::db::Tx;
 use crate::db::cells::Cells;
 use crate::domain::action::Action;
@@ -50,7 +50,7 @@ impl<'s> BatchWriter<'s> {
     async fn rows_along(
         self,
         tx: &mut Tx<'_>,
-        along: &Along,
+        along: &RelatedRows,
         columns: &[Column],
         ids: &[String],
     ) -> Result<HashMap<String, Vec<String>>> {

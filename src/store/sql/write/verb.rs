@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use toml::Spanned;
 
-use crate::adapter::{Along, Command, Live, Refusal, Step, Undo, Verb};
+use crate::adapter::{DeliverySpec, Live, Refusal, RelatedRows, Undo, Verb, VerbStep};
 use crate::domain::action::Action;
 use crate::store::sql::query::message::Recipe;
 use crate::store::sql::query::row_snapshot::Keeping;
 use crate::store::sql::query::template::own_instants;
-use crate::store::sql::schema::destination::Destination;
+use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::row_completeness::keep_of;
 use crate::store::{Availability, Batch, Result, StoreError};
@@ -28,21 +28,21 @@ pub(crate) struct Work<'a> {
     pub(crate) recipe: Option<Recipe>,
     pub(crate) keeping: Keeping,
     /// The other tables whose rows are kept along, or put back.
-    pub(crate) along: &'a [Along],
+    pub(crate) along: &'a [RelatedRows],
     /// Whether rows must not go without having been kept.
     pub(crate) archives: bool,
     /// Whether each job is told to run at an instant of its own.
     pub(crate) stamps: bool,
-    pub(crate) way: Way<'a>,
+    pub(crate) way: VerbMethod<'a>,
 }
 
 /// How a verb's statements go about it.
 #[derive(Clone, Copy)]
-pub(crate) enum Way<'a> {
+pub(crate) enum VerbMethod<'a> {
     /// Within the database, in one transaction.
-    Steps(&'a [Step]),
+    Steps(&'a [VerbStep]),
     /// Through a command, between two transactions.
-    Command(&'a Command),
+    Command(&'a DeliverySpec),
     /// Into the table that keeps what is archived.
     Twin,
     /// Kept rows are put back.
@@ -77,7 +77,7 @@ impl<'s> BatchWriter<'s> {
         match batch.action {
             Action::Restore => {
                 let along = self.context.layout.spec.verbs.discard.as_ref().map_or(&[][..], |verb| &verb.along);
-                return Ok(Work { along, ..bare(Way::Restore) });
+                return Ok(Work { along, ..bare(VerbMethod::Restore) });
             }
             Action::Recall => {
                 let verb = self.context.layout.spec.verbs.replay.as_ref().ok_or_else(missing)?;
@@ -85,14 +85,14 @@ impl<'s> BatchWriter<'s> {
                 let text = |sql: &'a Spanned<String>| sql.get_ref().as_str();
                 let taken = undo.live.is_none().then(|| text(&undo.taken));
                 let when = undo.when.as_ref().map(text);
-                return Ok(Work { when, taken, along: &verb.along, ..bare(Way::Recall(undo)) });
+                return Ok(Work { when, taken, along: &verb.along, ..bare(VerbMethod::Recall(undo)) });
             }
             _ => {}
         }
         let verb = self.context.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
         let way = self.way(batch.action, verb)?;
         let kept = batch.archive.as_ref().is_some_and(|archive| archive.wants_rows());
-        let own_instant = |step: &Step| own_instants(step.sql.get_ref());
+        let own_instant = |step: &VerbStep| own_instants(step.sql.get_ref());
         Ok(Work {
             // A verb without a guard is refused when its file is read.
             when: Some(verb.when.as_ref().map_or("1 = 0", |w| w.get_ref())),
@@ -105,20 +105,20 @@ impl<'s> BatchWriter<'s> {
             },
             along: &verb.along,
             archives: verb.archive,
-            stamps: matches!(way, Way::Steps(steps) if steps.iter().any(own_instant)),
+            stamps: matches!(way, VerbMethod::Steps(steps) if steps.iter().any(own_instant)),
             ..bare(way)
         })
     }
 
-    fn way<'a>(self, action: Action, verb: &'a Verb) -> Result<Way<'a>> {
+    fn way<'a>(self, action: Action, verb: &'a Verb) -> Result<VerbMethod<'a>> {
         if action == Action::Archive {
-            return Ok(Way::Twin);
+            return Ok(VerbMethod::Twin);
         }
         let nowhere = || StoreError::Input("no destination is configured for replayed jobs".to_owned());
         match (&self.context.destination, &verb.into_table, &verb.command) {
-            (Destination::Table(..), Some(table), _) => Ok(Way::Steps(&table.steps)),
-            (Destination::Command(_), _, Some(command)) => Ok(Way::Command(command)),
-            _ if !verb.steps.is_empty() => Ok(Way::Steps(&verb.steps)),
+            (CheckedDestination::Table(..), Some(table), _) => Ok(VerbMethod::Steps(&table.steps)),
+            (CheckedDestination::Command(_), _, Some(command)) => Ok(VerbMethod::Command(command)),
+            _ if !verb.steps.is_empty() => Ok(VerbMethod::Steps(&verb.steps)),
             _ => Err(nowhere()),
         }
     }
@@ -128,7 +128,7 @@ impl<'a> Work<'a> {
     /// The table that the jobs stand in that are taken back.
     pub(crate) fn live(&self) -> Option<&'a Live> {
         match self.way {
-            Way::Recall(undo) => undo.live.as_ref(),
+            VerbMethod::Recall(undo) => undo.live.as_ref(),
             _ => None,
         }
     }

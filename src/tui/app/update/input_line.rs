@@ -184,7 +184,9 @@ fn value_facet(line: &InputLine) -> Option<Facet> {
         return None;
     }
     match language::complete(line.input.value(), line.input.cursor()).context {
-        language::Context::Value { key, .. } => key.facet().filter(|f| !matches!(f, Facet::State | Facet::Hour)),
+        language::CompletionContext::Value { key, .. } => {
+            key.facet().filter(|f| !matches!(f, Facet::State | Facet::Hour))
+        }
         _ => None,
     }
 }
@@ -229,7 +231,7 @@ fn filter_candidates(
 ) -> (std::ops::Range<usize>, Vec<Candidate>) {
     let completion = language::complete(text, cursor);
     let candidates = match &completion.context {
-        language::Context::Key(prefix) => language::keys(prefix)
+        language::CompletionContext::Key(prefix) => language::keys(prefix)
             .into_iter()
             .map(|info| Candidate {
                 insert: format!("{}:", info.word),
@@ -237,7 +239,7 @@ fn filter_candidates(
                 note: format!("{}  {}", info.help, info.example),
             })
             .collect(),
-        language::Context::Value { prefix, key, .. } => {
+        language::CompletionContext::Value { prefix, key, .. } => {
             let fixed = completion.fixed_values().into_iter().map(|word| Candidate {
                 insert: format!("{word} "),
                 label: word.to_owned(),
@@ -262,7 +264,7 @@ fn filter_candidates(
             });
             fixed.chain(real).collect()
         }
-        language::Context::Nothing => Vec::new(),
+        language::CompletionContext::Nothing => Vec::new(),
     };
     (completion.span, candidates)
 }

@@ -2,19 +2,21 @@
 
 use crate::db::{Dialect, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{Place, mysql::Mysql, postgres::Postgres, speech, sqlite::Sqlite};
+use crate::store::sql::dialect::{
+    Place, mysql::MysqlDialect, postgres::PostgresDialect, speech, sqlite::SqliteDialect,
+};
 
 /// What a database says of bloat.
-pub(crate) fn bloat(dialect: Dialect) -> &'static dyn Bloat {
+pub(crate) fn bloat(dialect: Dialect) -> &'static dyn BloatQueries {
     match dialect {
-        Dialect::Postgres => &Postgres,
-        Dialect::Mysql => &Mysql,
-        Dialect::Sqlite => &Sqlite,
+        Dialect::Postgres => &PostgresDialect,
+        Dialect::Mysql => &MysqlDialect,
+        Dialect::Sqlite => &SqliteDialect,
     }
 }
 
 /// What is asked of a database about room that is not used.
-pub(crate) trait Bloat: Sync {
+pub(crate) trait BloatQueries: Sync {
     /// One row: living row versions, dead ones, seconds since the last vacuum, whether autovacuum is on (0 or 1), bytes in
     /// all, bytes that are free; NULL for what there is no such thing of.
     fn unused(&self, place: Place<'_>) -> Statement;
@@ -43,9 +45,9 @@ fn whole(place: Place<'_>) -> String {
     format!("{}.{}", quote(place.schema), quote(place.table))
 }
 
-impl Bloat for Postgres {
+impl BloatQueries for PostgresDialect {
     fn unused(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Postgres);
+        let mut sql = Sql::new(&PostgresDialect);
         sql.push(
             "SELECT sum(s.n_live_tup)::bigint, sum(s.n_dead_tup)::bigint, \
              EXTRACT(epoch FROM now() - min(GREATEST(s.last_vacuum, s.last_autovacuum)))::bigint, \
@@ -94,9 +96,9 @@ impl Bloat for Postgres {
     }
 }
 
-impl Bloat for Mysql {
+impl BloatQueries for MysqlDialect {
     fn unused(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Mysql);
+        let mut sql = Sql::new(&MysqlDialect);
         sql.push(
             "SELECT NULL, NULL, NULL, NULL, CAST(data_length + index_length + data_free AS SIGNED), \
              CAST(data_free AS SIGNED) FROM information_schema.tables WHERE table_schema = ",
@@ -126,10 +128,10 @@ impl Bloat for Mysql {
     }
 }
 
-impl Bloat for Sqlite {
+impl BloatQueries for SqliteDialect {
     /// The room is the file's, whichever table it was of.
     fn unused(&self, _place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Sqlite);
+        let mut sql = Sql::new(&SqliteDialect);
         sql.push(
             "SELECT NULL, NULL, NULL, NULL, p.page_count * s.page_size, f.freelist_count * s.page_size \
              FROM pragma_page_count() AS p, pragma_page_size() AS s, pragma_freelist_count() AS f",

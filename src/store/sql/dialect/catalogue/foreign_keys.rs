@@ -3,14 +3,14 @@
 
 use crate::db::{Bind, Dialect, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{mysql::Mysql, postgres::Postgres, sqlite::Sqlite};
+use crate::store::sql::dialect::{mysql::MysqlDialect, postgres::PostgresDialect, sqlite::SqliteDialect};
 
 /// How the tables of a database hang together.
 pub(crate) fn ties(dialect: Dialect) -> &'static dyn Ties {
     match dialect {
-        Dialect::Postgres => &Postgres,
-        Dialect::Mysql => &Mysql,
-        Dialect::Sqlite => &Sqlite,
+        Dialect::Postgres => &PostgresDialect,
+        Dialect::Mysql => &MysqlDialect,
+        Dialect::Sqlite => &SqliteDialect,
     }
 }
 
@@ -42,9 +42,9 @@ pub(crate) trait Ties: Sync {
     }
 }
 
-impl Ties for Postgres {
+impl Ties for PostgresDialect {
     fn shapes(&self, schema: &str, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Postgres);
+        let mut sql = Sql::new(&PostgresDialect);
         sql.push(&format!(
             "SELECT c.relname::text, a.attname::text, {}::text, (c.relkind = 'r' AND c.relhassubclass \
              AND EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid))::int::bigint \
@@ -60,7 +60,7 @@ impl Ties for Postgres {
     }
 
     fn heirs(&self, tables: &[String]) -> Option<Statement> {
-        let mut sql = Sql::new(&Postgres);
+        let mut sql = Sql::new(&PostgresDialect);
         let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
         sql.push(&format!(
             "SELECT n.nspname::text, c.relname::text, i.inhrelid::regclass::text FROM pg_catalog.pg_inherits i \
@@ -87,9 +87,9 @@ impl Ties for Postgres {
     }
 }
 
-impl Ties for Mysql {
+impl Ties for MysqlDialect {
     fn shapes(&self, schema: &str, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Mysql);
+        let mut sql = Sql::new(&MysqlDialect);
         sql.push(
             "SELECT c.table_name, c.column_name, c.column_type, 0 FROM information_schema.columns AS c \
              WHERE c.table_schema = ",
@@ -143,9 +143,9 @@ fn following(refusing: bool) -> &'static str {
     if refusing { "" } else { " AND r.delete_rule IN ('CASCADE', 'SET NULL', 'SET DEFAULT')" }
 }
 
-impl Ties for Sqlite {
+impl Ties for SqliteDialect {
     fn shapes(&self, _schema: &str, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Sqlite);
+        let mut sql = Sql::new(&SqliteDialect);
         sql.push(
             "SELECT m.name, c.name, c.type, 0 FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
              WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",

@@ -3,7 +3,9 @@
 use crate::adapter::Column;
 use crate::db::{Bind, Dialect, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{Place, mysql::Mysql, postgres::Postgres, speech, sqlite::Sqlite};
+use crate::store::sql::dialect::{
+    Place, mysql::MysqlDialect, postgres::PostgresDialect, speech, sqlite::SqliteDialect,
+};
 
 /// Rows that widths are taken from where the database keeps no statistics of them.
 const SAMPLE: usize = 1_000;
@@ -11,9 +13,9 @@ const SAMPLE: usize = 1_000;
 /// The vitals of a database.
 pub(crate) fn vitals(dialect: Dialect) -> &'static dyn Vitals {
     match dialect {
-        Dialect::Postgres => &Postgres,
-        Dialect::Mysql => &Mysql,
-        Dialect::Sqlite => &Sqlite,
+        Dialect::Postgres => &PostgresDialect,
+        Dialect::Mysql => &MysqlDialect,
+        Dialect::Sqlite => &SqliteDialect,
     }
 }
 
@@ -81,7 +83,7 @@ pub(crate) trait Vitals: Sync {
     }
 }
 
-impl Vitals for Postgres {
+impl Vitals for PostgresDialect {
     fn encryption(&self) -> Option<&'static str> {
         Some("SELECT (SELECT version FROM pg_catalog.pg_stat_ssl WHERE ssl AND pid = pg_backend_pid())")
     }
@@ -95,7 +97,7 @@ impl Vitals for Postgres {
     }
 
     fn extent(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Postgres);
+        let mut sql = Sql::new(&PostgresDialect);
         // A table without parts is its only part, and stands in no tree. One that was never looked at has no number of rows.
         sql.push(
             "SELECT CASE WHEN bool_or(p.reltuples >= 0) THEN sum(GREATEST(p.reltuples, 0))::bigint END, \
@@ -109,7 +111,7 @@ impl Vitals for Postgres {
     }
 
     fn widths(&self, place: Place<'_>, columns: &[&str], _key: &str) -> Statement {
-        let mut sql = Sql::new(&Postgres);
+        let mut sql = Sql::new(&PostgresDialect);
         let (schema, table) = (sql.text(place.schema), sql.text(place.table));
         let columns = sql.bind(Bind::Texts(columns.iter().map(|column| Some((*column).to_owned())).collect()));
         sql.push(&format!(
@@ -149,7 +151,7 @@ impl Vitals for Postgres {
     }
 
     fn housekeeping(&self, place: Place<'_>) -> Option<Statement> {
-        let mut sql = Sql::new(&Postgres);
+        let mut sql = Sql::new(&PostgresDialect);
         let option = |name: &str| {
             format!(
                 "COALESCE((SELECT o.option_value FROM pg_options_to_table(c.reloptions) AS o WHERE o.option_name = '{name}'), \
@@ -209,7 +211,7 @@ fn named(sql: &mut Sql, place: Place<'_>) {
     sql.push(&format!("n.nspname = {schema}::text AND c.relname = {table}::text"));
 }
 
-impl Vitals for Mysql {
+impl Vitals for MysqlDialect {
     fn forgets(&self) -> Option<&'static str> {
         Some(
             "SELECT IF(@@innodb_flush_log_at_trx_commit = 1, NULL, \
@@ -226,7 +228,7 @@ impl Vitals for Mysql {
     }
 
     fn extent(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Mysql);
+        let mut sql = Sql::new(&MysqlDialect);
         sql.push(
             "SELECT CAST(table_rows AS SIGNED), CAST(data_length AS SIGNED) FROM information_schema.tables \
              WHERE table_schema = ",
@@ -272,10 +274,10 @@ fn stored(data_type: &str) -> Option<f64> {
     }
 }
 
-impl Vitals for Sqlite {
+impl Vitals for SqliteDialect {
     /// Keys count on, so the last is about how many rows there are; the bytes are those of the whole file.
     fn extent(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Sqlite);
+        let mut sql = Sql::new(&SqliteDialect);
         sql.push(&format!(
             "SELECT (SELECT max(rowid) FROM {}), (SELECT p.page_count * s.page_size FROM pragma_page_count() AS p, \
              pragma_page_size() AS s)",
@@ -350,8 +352,8 @@ mod tests {
         let near = |told: f64, real: f64| (1.0 / 1.5..1.5).contains(&(told / real));
         let holds = |columns: &[Width<'_>], rows: f64, distinct: f64, bytes: f64, seconds: f64| {
             let (size, time) = (
-                Postgres.index_bytes(rows, columns, &[], Some(distinct)),
-                Postgres.build_seconds(667e6, rows, columns),
+                PostgresDialect.index_bytes(rows, columns, &[], Some(distinct)),
+                PostgresDialect.build_seconds(667e6, rows, columns),
             );
             assert!(near(size, bytes) && near(time, seconds), "{size} bytes of {bytes}, {time} s of {seconds}");
         };

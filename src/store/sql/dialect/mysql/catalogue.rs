@@ -1,6 +1,6 @@
 //! What MySQL's catalogue tells of tables: their columns, keys and engines, and what may be done with them.
 
-use super::Mysql;
+use super::MysqlDialect;
 use super::charset::{charset, is_wide};
 use super::types::base_type;
 use crate::adapter::{Column, Index};
@@ -46,7 +46,7 @@ pub(super) fn statement(mut sql: Sql, tables: &[String]) -> Statement {
     sql.done()
 }
 
-impl Catalogue for Mysql {
+impl Catalogue for MysqlDialect {
     fn misread<'a>(&self, column: &'a Column) -> Option<&'a str> {
         charset(column).filter(|charset| is_wide(charset))
     }
@@ -56,7 +56,7 @@ impl Catalogue for Mysql {
     }
 
     fn columns(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Mysql);
+        let mut sql = Sql::new(&MysqlDialect);
         sql.push(
             "SELECT c.column_name, c.column_type, CASE WHEN COALESCE(c.generation_expression, '') = '' THEN 0 ELSE 1 END \
              FROM information_schema.columns AS c WHERE c.table_schema = ",
@@ -66,7 +66,7 @@ impl Catalogue for Mysql {
     }
 
     fn catalogue(&self, tables: &[String]) -> Statement {
-        statement(Sql::new(&Mysql), tables)
+        statement(Sql::new(&MysqlDialect), tables)
     }
 
     fn create_index(&self, place: Place<'_>, index: &Index, _is_partitioned: bool) -> String {
@@ -75,7 +75,7 @@ impl Catalogue for Mysql {
     }
 
     fn definitions(&self, schema: &str, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Mysql);
+        let mut sql = Sql::new(&MysqlDialect);
         sql.push(
             "SELECT c.table_name, c.column_name, CONCAT(c.column_type, \
              CASE WHEN c.collation_name IS NULL THEN '' ELSE CONCAT(' COLLATE ', c.collation_name) END) \

@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn no_column_ends_a_comment() {
-        let mut sql = Sql::new(&super::super::Mysql);
+        let mut sql = Sql::new(&super::super::MysqlDialect);
         push_pattern(&mut sql, "t.`a */ b`", &["x".to_owned()]);
         push_words(&mut sql, "t.`a /* b`", &["x".to_owned()]);
         assert_eq!(sql.done().sql, "");

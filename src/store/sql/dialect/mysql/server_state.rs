@@ -1,9 +1,9 @@
 //! What looks ask of MySQL and MariaDB.
 
-use super::Mysql;
+use super::MysqlDialect;
 use crate::store::sql::dialect::ServerState;
 
-impl ServerState for Mysql {
+impl ServerState for MysqlDialect {
     fn clock(&self) -> &'static str {
         "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
     }

@@ -1,6 +1,6 @@
 //! What the catalogue knows of some tables.
 
-use super::Postgres;
+use super::PostgresDialect;
 use crate::db::{Bind, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{IndexPlace, Unique};
@@ -29,7 +29,7 @@ pub(in crate::store::sql::dialect) fn data_type() -> String {
 
 /// The tables of these names, as [`super::super::Speech::catalogue`] asks for them.
 pub(super) fn tables(tables: &[String]) -> Statement {
-    let mut sql = Sql::new(&Postgres);
+    let mut sql = Sql::new(&PostgresDialect);
     let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
     // Often the first statement of a process of the server's, which has to load what it knows of each catalogue,
     // type and operator that is named in it: there are as few as will do. The array is of names for the same reason,
@@ -73,7 +73,7 @@ pub(super) fn places(told: &str) -> Vec<IndexPlace> {
 
 /// The tables of which a policy shows the role some rows.
 pub(super) fn policies(tables: &[String]) -> Statement {
-    let mut sql = Sql::new(&Postgres);
+    let mut sql = Sql::new(&PostgresDialect);
     let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
     sql.push(&format!(
         "SELECT DISTINCT n.nspname::text, c.relname::text FROM pg_catalog.pg_policy p \
@@ -86,7 +86,7 @@ pub(super) fn policies(tables: &[String]) -> Statement {
 
 /// The functions of these names, with whether the role may call one of each.
 pub(super) fn functions(names: &[String]) -> Statement {
-    let mut sql = Sql::new(&Postgres);
+    let mut sql = Sql::new(&PostgresDialect);
     let place = sql.bind(Bind::Texts(names.iter().cloned().map(Some).collect()));
     sql.push(&format!(
         "SELECT n.nspname::text, p.proname::text, bool_or(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_catalog.pg_proc p \

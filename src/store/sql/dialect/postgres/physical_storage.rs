@@ -2,7 +2,7 @@
 
 use crate::db::{Bind, Statement};
 use crate::store::sql::dialect::Place;
-use crate::store::sql::dialect::postgres::Postgres;
+use crate::store::sql::dialect::postgres::PostgresDialect;
 use crate::store::sql::dialect::sql_builder::Sql;
 
 /// What part of its size a table may grow or shrink by until its statistics are old.
@@ -10,7 +10,7 @@ const GROWN: i64 = 5;
 
 /// The planner's statistics of columns, as [`crate::store::sql::dialect::Speech::statistics`] wants them.
 pub(super) fn statistics(place: Place<'_>, columns: &[&str]) -> Statement {
-    let mut sql = Sql::new(&Postgres);
+    let mut sql = Sql::new(&PostgresDialect);
     let schema = sql.text(place.schema);
     let table = sql.text(place.table);
     let columns = sql.bind(Bind::Texts(columns.iter().map(|column| Some((*column).to_owned())).collect()));
@@ -31,7 +31,7 @@ pub(super) fn statistics(place: Place<'_>, columns: &[&str]) -> Statement {
 
 /// How many blocks a table is stored in, as [`crate::store::sql::dialect::Speech::blocks`] wants it.
 pub(super) fn blocks(place: Place<'_>) -> Statement {
-    let mut sql = Sql::new(&Postgres);
+    let mut sql = Sql::new(&PostgresDialect);
     // Before 14 every window would be looked for in the whole table. A partitioned table has no blocks of its own.
     sql.push(
         "SELECT CASE WHEN current_setting('server_version_num')::int >= 140000 \

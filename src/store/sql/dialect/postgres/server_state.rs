@@ -1,11 +1,11 @@
 //! What looks ask of PostgreSQL.
 
-use super::Postgres;
+use super::PostgresDialect;
 use crate::db::Statement;
 use crate::store::sql::dialect::ServerState;
 use crate::store::sql::dialect::sql_builder::Sql;
 
-impl ServerState for Postgres {
+impl ServerState for PostgresDialect {
     fn clock(&self) -> &'static str {
         "round(extract(epoch from clock_timestamp()) * 1000000)::bigint"
     }
@@ -51,7 +51,7 @@ impl ServerState for Postgres {
     }
 
     fn ending(&self, transaction: &str) -> Option<Statement> {
-        let mut sql = Sql::new(&Postgres);
+        let mut sql = Sql::new(&PostgresDialect);
         let place = sql.text(transaction);
         sql.push(&format!("SELECT pg_xact_status({place}::text::xid8)::text"));
         Some(sql.done())

@@ -5,7 +5,7 @@
 
 use crate::db::Statement;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::sqlite::Sqlite;
+use crate::store::sql::dialect::sqlite::SqliteDialect;
 use crate::store::sql::dialect::{Expressions, Place};
 
 /// Numbers that make a block, as many as a block of other databases holds rows.
@@ -15,8 +15,8 @@ const ROWS_OF_PAGE: u64 = 64;
 
 /// How many blocks a table is stored in, as [`crate::store::sql::dialect::Speech::blocks`] wants it.
 pub(super) fn blocks(place: Place<'_>) -> Statement {
-    let table = Sqlite.quote(place.table);
-    let mut sql = Sql::new(&Sqlite);
+    let table = SqliteDialect.quote(place.table);
+    let mut sql = Sql::new(&SqliteDialect);
     // Where the table has no such column, the name is that of the one row around it, so that the statement can be read.
     sql.push(&format!(
         "SELECT CASE WHEN first >= 0 AND last / {ROWS_OF_PAGE} <= (SELECT page_count FROM pragma_page_count()) \

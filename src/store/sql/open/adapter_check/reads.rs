@@ -6,14 +6,14 @@ use crate::db::Statement;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::open::adapter_check::{Piece, offset_of};
+use crate::store::sql::open::adapter_check::{CheckedPiece, offset_of};
 use crate::store::sql::query::buckets::Axis;
 use crate::store::sql::query::group_by::Grouping;
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::where_clause::Judge;
 
 /// The statements.
-pub(super) fn pieces(layout: &Layout, spec: &Spec) -> Vec<Piece> {
+pub(super) fn pieces(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
     let mut pieces = polls(layout, spec);
     let f = &spec.fields;
     let filters: [(&str, Option<&Field>, &str); 9] = [
@@ -44,7 +44,7 @@ pub(super) fn pieces(layout: &Layout, spec: &Spec) -> Vec<Piece> {
 }
 
 /// What polls ask, of dead jobs alone and of all.
-fn polls(layout: &Layout, spec: &Spec) -> Vec<Piece> {
+fn polls(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
     let filter = Filter::all();
     let judges = [(true, Judge::new(layout, &filter, Timestamp(0))), (false, Judge::everything(layout))];
     let mut pieces = Vec::new();
@@ -58,6 +58,6 @@ fn polls(layout: &Layout, spec: &Spec) -> Vec<Piece> {
     pieces
 }
 
-fn piece(what: &str, field: &Field, statement: Statement) -> Piece {
-    Piece { what: what.to_owned(), offset: offset_of(field), statement }
+fn piece(what: &str, field: &Field, statement: Statement) -> CheckedPiece {
+    CheckedPiece { what: what.to_owned(), offset: offset_of(field), statement }
 }

@@ -4,7 +4,7 @@ use super::{Judge, as_text};
 use crate::adapter::FieldKind;
 use crate::domain::encoding;
 use crate::domain::filter::{Key, Pattern, Test};
-use crate::store::sql::dialect::Text;
+use crate::store::sql::dialect::TextExpression;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::layout::{Part, part_of_key};
 
@@ -60,7 +60,7 @@ impl Judge<'_> {
             Key::Arg(_) => vec![Part::Arguments],
             key => part_of_key(key).into_iter().collect(),
         };
-        let texts: Vec<Text> = match key {
+        let texts: Vec<TextExpression> = match key {
             Key::Id => vec![self.layout.id_text()],
             _ => parts.into_iter().filter_map(|p| self.layout.part(p)).map(|e| as_text(self.layout, e)).collect(),
         };
@@ -81,7 +81,7 @@ impl Judge<'_> {
     }
 
     /// Writes that one of the texts holds the pieces.
-    fn hold(&self, sql: &mut Sql, texts: &[Text], pieces: &Pieces) {
+    fn hold(&self, sql: &mut Sql, texts: &[TextExpression], pieces: &Pieces) {
         sql.push("(").join(texts, " OR ", |sql, text| {
             let at_once = if pieces.ordered { pieces.pieces.len() } else { 1 };
             let runs: Vec<&[String]> = pieces.pieces.chunks(at_once).collect();
