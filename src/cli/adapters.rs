@@ -267,7 +267,7 @@ async fn against_database(session: &SourceChoice, library: Library, name: Option
             writeln!(out, "  no index for {purpose}: on a big table run {}", Clean::line(&ddl))?;
         }
     }
-    let dialect = surveyed.engine.dialect().word();
+    let dialect = surveyed.engine.kind().word();
     for rejected in surveyed.detection.rejected.iter().filter(|r| wanted(&r.adapter)) {
         let adapter = named(library, &rejected.adapter)?;
         let place = format!(" in {}", Clean::line(&rejected.schema));

@@ -119,7 +119,7 @@ pub(super) type Answer = Option<Vec<Vec<Row>>>;
 
 /// One open connection.
 ///
-/// Its futures are run to their end, or dropped together with it (see [`crate::db::cancellation()`]): dropping one half way would leave
+/// Its futures are run to their end, or dropped together with it (see [`crate::db::cancellation::step()`]): dropping one half way would leave
 /// the protocol, and the next user of the connection, in the middle of an answer.
 ///
 /// A call that reports `Unreachable` has lost the connection; `Timeout` carries no duration of its own.

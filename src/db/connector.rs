@@ -8,7 +8,7 @@ use crate::db::driver::{mysql, postgres, sqlite};
 use crate::db::net::address::Address;
 use crate::db::statement_log::Heard;
 use crate::db::target::Target;
-use crate::db::{Dialect, rollback_only};
+use crate::db::{DatabaseKind, rollback_only};
 use crate::domain::source_error::Result;
 
 /// What opens connections to a target, how many at the most, and where they lead.
@@ -20,20 +20,20 @@ pub(super) fn connector(
     options: &EngineOptions,
     connect_timeout: Duration,
 ) -> Result<(Box<dyn Connector>, usize, Address)> {
-    let (connector, address): (Box<dyn Connector>, Address) = match target.dialect() {
-        Dialect::Postgres => {
+    let (connector, address): (Box<dyn Connector>, Address) = match target.kind() {
+        DatabaseKind::Postgres => {
             let (servers, wanted) = target.postgres_options()?;
             let address = Address::postgres(target, &servers);
             let name = &options.application_name;
             let postgres = postgres::Postgres::new((servers, wanted), name, connect_timeout, options.read_only);
             (Box::new(postgres), address)
         }
-        Dialect::Mysql => {
+        DatabaseKind::Mysql => {
             let server = target.mysql_options()?;
             let address = Address::mysql(target, &server);
             (Box::new(mysql::Mysql::new(server, target.has_certificate(), options.read_only)), address)
         }
-        Dialect::Sqlite => {
+        DatabaseKind::Sqlite => {
             let (file, read_only) = target.sqlite_options(options.read_only)?;
             (Box::new(sqlite::Sqlite::new(file, options.lock_timeout, read_only)), Address::file(target))
         }

@@ -56,7 +56,7 @@ const CONFLICTS: u32 = 3;
 
 /// Which engine's SQL is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Dialect {
+pub enum DatabaseKind {
     /// PostgreSQL 13 and later.
     Postgres,
     /// MySQL 8 and MariaDB 10.6 and later.
@@ -65,13 +65,13 @@ pub enum Dialect {
     Sqlite,
 }
 
-impl Dialect {
+impl DatabaseKind {
     /// The word for it in adapter files.
     pub fn word(self) -> &'static str {
         match self {
-            Dialect::Postgres => "postgres",
-            Dialect::Mysql => "mysql",
-            Dialect::Sqlite => "sqlite",
+            DatabaseKind::Postgres => "postgres",
+            DatabaseKind::Mysql => "mysql",
+            DatabaseKind::Sqlite => "sqlite",
         }
     }
 }
@@ -130,7 +130,7 @@ pub struct Row(pub Vec<Value>);
 ///
 /// A lost connection is opened again by the next call.
 pub struct Engine {
-    dialect: Dialect,
+    dialect: DatabaseKind,
     facts: Facts,
     /// Host, port and database, or the file.
     place: String,
@@ -188,7 +188,7 @@ impl Engine {
     ) -> Result<Reached> {
         let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
         let (connector, size, address) = connector::connector(target, options, connect_timeout)?;
-        let pool = Arc::new(Pool::new(connector, address, target.dialect().word(), size, connect_timeout));
+        let pool = Arc::new(Pool::new(connector, address, target.kind().word(), size, connect_timeout));
         let reached = pool
             .bounded(async {
                 let (link, statements) = tokio::join!(pool.connector().first(), statements);
@@ -199,14 +199,14 @@ impl Engine {
             })
             .await;
         let (link, facts, statements, answer) = pool.address().explained(reached).await?;
-        let (dialect, connected, lock_timeout) = (target.dialect(), Instant::now(), options.lock_timeout);
+        let (dialect, connected, lock_timeout) = (target.kind(), Instant::now(), options.lock_timeout);
         let (place, quickest) = (target.place(), AtomicU64::new(u64::MAX));
         let engine = Self { dialect, facts, place, connected, lock_timeout, quickest, pool };
         Ok(Reached { engine, link, statements, answer })
     }
 
     /// The engine's dialect.
-    pub fn dialect(&self) -> Dialect {
+    pub fn kind(&self) -> DatabaseKind {
         self.dialect
     }
 

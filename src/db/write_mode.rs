@@ -21,7 +21,7 @@ pub(crate) enum Gate {
 }
 
 impl Gate {
-    /// As dialects tell it in numbers, see [`crate::store::sql::dialect::Signs::gate`].
+    /// As dialects tell it in numbers, see `gate` of the dialects.
     pub(crate) fn told(number: i64) -> Self {
         match number {
             0 => Gate::Open,

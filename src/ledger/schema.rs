@@ -2,7 +2,7 @@
 //!
 //! There they stand apart from the application's: in a schema of their own where there are schemas, else under a prefix.
 
-use crate::db::{Bind, Dialect, Engine, Row, Statement, Value};
+use crate::db::{Bind, DatabaseKind, Engine, Row, Statement, Value};
 use crate::store::{Budget, Result, StoreError};
 
 use super::dialect::{LedgerSql, TABLES};
@@ -62,27 +62,27 @@ const VERSIONS: &str =
     "-- How far this record is brought up to date.\nCREATE TABLE ledger (\n    version BIGINT PRIMARY KEY\n);\n";
 
 /// What leads the name of each table.
-pub(super) fn prefix(dialect: Dialect) -> &'static str {
+pub(super) fn prefix(dialect: DatabaseKind) -> &'static str {
     match dialect {
-        Dialect::Postgres => "dlq_tui.",
-        Dialect::Mysql | Dialect::Sqlite => "dlq_tui_",
+        DatabaseKind::Postgres => "dlq_tui.",
+        DatabaseKind::Mysql | DatabaseKind::Sqlite => "dlq_tui_",
     }
 }
 
 impl Migration {
-    fn ddl(&self, dialect: Dialect) -> String {
+    fn ddl(&self, dialect: DatabaseKind) -> String {
         match dialect {
-            Dialect::Postgres => self.postgres.to_owned(),
-            Dialect::Mysql => self.mysql.to_owned(),
-            Dialect::Sqlite if self.no == 1 => prefixed(&format!("{VERSIONS}\n{}", self.sqlite)),
-            Dialect::Sqlite => prefixed(self.sqlite),
+            DatabaseKind::Postgres => self.postgres.to_owned(),
+            DatabaseKind::Mysql => self.mysql.to_owned(),
+            DatabaseKind::Sqlite if self.no == 1 => prefixed(&format!("{VERSIONS}\n{}", self.sqlite)),
+            DatabaseKind::Sqlite => prefixed(self.sqlite),
         }
     }
 }
 
 /// The file's own statements with our prefix before each name of a table or an index.
 fn prefixed(ddl: &str) -> String {
-    let lead = prefix(Dialect::Sqlite);
+    let lead = prefix(DatabaseKind::Sqlite);
     let with = |line: &str| {
         if line.starts_with("--") {
             return line.to_owned();
@@ -117,8 +117,8 @@ pub(super) enum InstalledSchema {
 
 /// Looks for a record, without changing anything.
 pub(super) async fn look(engine: &Engine, budget: &Budget) -> Result<InstalledSchema> {
-    let text = LedgerSql::of(engine.dialect());
-    let say = |sql: &str| text.statement(prefix(engine.dialect()), sql, Vec::<Bind>::new());
+    let text = LedgerSql::of(engine.kind());
+    let say = |sql: &str| text.statement(prefix(engine.kind()), sql, Vec::<Bind>::new());
     let there = engine.read(&[say("{look}")], budget).await?;
     if there.into_iter().flatten().next().is_none() {
         return Ok(InstalledSchema::Nothing);
@@ -170,9 +170,9 @@ pub(super) fn fits(version: i64) -> std::result::Result<(), String> {
 
 /// What an operator needs to use a record in a database, as statements for whoever may grant it; empty where rights are
 /// those of the file.
-pub(super) fn grants(dialect: Dialect, database: &str, user: &str) -> Vec<String> {
+pub(super) fn grants(dialect: DatabaseKind, database: &str, user: &str) -> Vec<String> {
     match dialect {
-        Dialect::Postgres => {
+        DatabaseKind::Postgres => {
             let role =
                 if user.is_empty() { "OPERATOR".to_owned() } else { format!("\"{}\"", user.replace('"', "\"\"")) };
             vec![
@@ -180,7 +180,7 @@ pub(super) fn grants(dialect: Dialect, database: &str, user: &str) -> Vec<String
                 format!("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA dlq_tui TO {role};"),
             ]
         }
-        Dialect::Mysql => {
+        DatabaseKind::Mysql => {
             let user = match user.rsplit_once('@') {
                 Some((name, host)) => format!("'{}'@'{}'", name.replace('\'', "''"), host.replace('\'', "''")),
                 None => "OPERATOR".to_owned(),
@@ -191,7 +191,7 @@ pub(super) fn grants(dialect: Dialect, database: &str, user: &str) -> Vec<String
             };
             TABLES.iter().map(grant).collect()
         }
-        Dialect::Sqlite => Vec::new(),
+        DatabaseKind::Sqlite => Vec::new(),
     }
 }
 
@@ -213,7 +213,7 @@ impl LedgerInstallation {
     /// # Errors
     /// As [`StoreError`] says; also when the record there is of a later version of this program.
     pub async fn plan(engine: &Engine, budget: &Budget) -> Result<Self> {
-        let dialect = engine.dialect();
+        let dialect = engine.kind();
         let from = match look(engine, budget).await? {
             InstalledSchema::Nothing => 0,
             InstalledSchema::Version(version) => version,
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_comment_that_ends_like_a_statement_is_none() {
-        for dialect in [Dialect::Postgres, Dialect::Mysql, Dialect::Sqlite] {
+        for dialect in [DatabaseKind::Postgres, DatabaseKind::Mysql, DatabaseKind::Sqlite] {
             for statement in shared().flat_map(|m| statements(&m.ddl(dialect))) {
                 let word = statement.split_whitespace().next().unwrap_or_default();
                 assert!(
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn every_engine_gets_every_table_under_a_name_of_our_own() {
-        for dialect in [Dialect::Postgres, Dialect::Mysql, Dialect::Sqlite] {
+        for dialect in [DatabaseKind::Postgres, DatabaseKind::Mysql, DatabaseKind::Sqlite] {
             let ddl: String = shared().map(|m| m.ddl(dialect)).collect();
             for table in TABLES {
                 assert!(ddl.contains(&format!("CREATE TABLE {}{table} (", prefix(dialect))), "{dialect:?} {table}");
@@ -291,8 +291,8 @@ mod tests {
 
     #[test]
     fn a_grant_names_who_needs_it() {
-        assert!(grants(Dialect::Postgres, "shop", "ada")[0].ends_with("TO \"ada\";"));
-        assert!(grants(Dialect::Mysql, "shop", "ada@%")[0].contains("`shop`.dlq_tui_ledger TO 'ada'@'%';"));
-        assert!(grants(Dialect::Sqlite, "shop.db", "").is_empty());
+        assert!(grants(DatabaseKind::Postgres, "shop", "ada")[0].ends_with("TO \"ada\";"));
+        assert!(grants(DatabaseKind::Mysql, "shop", "ada@%")[0].contains("`shop`.dlq_tui_ledger TO 'ada'@'%';"));
+        assert!(grants(DatabaseKind::Sqlite, "shop.db", "").is_empty());
     }
 }

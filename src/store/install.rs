@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::sql::{quote, read_catalogue};
 use super::{Budget, Result, StoreError};
 use crate::adapter::{Column, Spec, Table as Found, built_in, fit};
-use crate::db::{Dialect, Engine, Statement, Value};
+use crate::db::{DatabaseKind, Engine, Statement, Value};
 
 /// A layout that can be installed.
 #[derive(Debug)]
@@ -37,18 +37,18 @@ struct PresetText {
 }
 
 impl PresetText {
-    fn of(&self, dialect: Dialect) -> &'static str {
+    fn of(&self, dialect: DatabaseKind) -> &'static str {
         match dialect {
-            Dialect::Postgres => self.postgres,
-            Dialect::Mysql => self.mysql,
-            Dialect::Sqlite => self.sqlite,
+            DatabaseKind::Postgres => self.postgres,
+            DatabaseKind::Mysql => self.mysql,
+            DatabaseKind::Sqlite => self.sqlite,
         }
     }
 }
 
 impl PresetTable {
     /// Its statements, for the default schema or another.
-    fn ddl(&self, dialect: Dialect, schema: Option<&str>) -> String {
+    fn ddl(&self, dialect: DatabaseKind, schema: Option<&str>) -> String {
         let text = self.text.of(dialect);
         let Some(schema) = schema else { return text.to_owned() };
         let (name, place) = (self.name, format!("{}.{}", quote(dialect, schema), self.name));
@@ -129,7 +129,7 @@ impl Preset {
     }
 
     /// Everything that the preset consists of, for a database that has none of it.
-    pub fn ddl(&self, dialect: Dialect) -> String {
+    pub fn ddl(&self, dialect: DatabaseKind) -> String {
         let tables: Vec<_> = self.tables.iter().map(|table| table.ddl(dialect, None)).collect();
         tables.join("\n")
     }
@@ -139,7 +139,7 @@ impl Preset {
     /// # Errors
     /// As [`StoreError`] says; a schema is `Input` where the database has none to choose from.
     pub async fn plan(&self, engine: &Engine, schema: Option<&str>, budget: &Budget) -> Result<Installation> {
-        let dialect = engine.dialect();
+        let dialect = engine.kind();
         let (place, missing_schema) = place(engine, schema, budget).await?;
         let names: Vec<String> = self.tables.iter().map(|table| table.name.to_owned()).collect();
         let catalogue = read_catalogue(engine, &names, budget).await?;
@@ -162,7 +162,7 @@ impl Preset {
     }
 
     /// Why the tables that are there do not fit this layout.
-    fn misfits<'a>(&self, dialect: Dialect, found: impl Fn(&str) -> Option<&'a Found>) -> Vec<String> {
+    fn misfits<'a>(&self, dialect: DatabaseKind, found: impl Fn(&str) -> Option<&'a Found>) -> Vec<String> {
         let adapters = built_in();
         let adapter = adapters.iter().find(|adapter| adapter.name == self.name);
         let Some(spec) = adapter.and_then(|adapter| adapter.spec(dialect.word())) else { return Vec::new() };
@@ -199,7 +199,7 @@ impl Installation {
 
 /// The schema that is meant, and whether it is missing.
 async fn place(engine: &Engine, asked: Option<&str>, budget: &Budget) -> Result<(String, bool)> {
-    let dialect = engine.dialect();
+    let dialect = engine.kind();
     let list = Statement { sql: SCHEMAS.of(dialect).trim().to_owned(), binds: Vec::new() };
     let rows = engine.read(&[list], budget).await?.pop().unwrap_or_default();
     let mut schemas = rows.into_iter().filter_map(|row| match row.0.as_slice() {
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn every_preset_creates_its_tables_in_every_dialect() {
         for preset in PRESETS {
-            for dialect in [Dialect::Postgres, Dialect::Mysql, Dialect::Sqlite] {
+            for dialect in [DatabaseKind::Postgres, DatabaseKind::Mysql, DatabaseKind::Sqlite] {
                 let ddl = preset.ddl(dialect);
                 for table in preset.tables {
                     assert!(ddl.contains(&format!("CREATE TABLE {} (", table.name)), "{} {dialect:?}", table.name);
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn in_another_schema_each_name_of_a_table_stands_with_that_schema() {
         for table in PRESETS.iter().flat_map(|preset| preset.tables) {
-            let ddl = table.ddl(Dialect::Postgres, Some("Dead \"1\""));
+            let ddl = table.ddl(DatabaseKind::Postgres, Some("Dead \"1\""));
             let uses = |text: &str| text.matches(&format!(" {} (", table.name)).count();
             assert_eq!(uses(&ddl), 0, "{ddl}");
             let qualified = ddl.matches(&format!("\"Dead \"\"1\"\"\".{} (", table.name)).count();

@@ -13,7 +13,7 @@ async fn a_preset_installs_what_is_missing_and_a_second_time_nothing() {
             let engine = connect(&db).await;
             let budget = Budget::new(LONG);
             let planned = preset.plan(&engine, None, &budget).await.unwrap();
-            assert_eq!(planned.ddl, preset.ddl(engine.dialect()));
+            assert_eq!(planned.ddl, preset.ddl(engine.kind()));
             planned.install(&engine, &budget).await.unwrap_or_else(|e| panic!("{:?}: {e}", db.engine));
             for table in &planned.created {
                 assert_eq!(db.count(table).await, 0);

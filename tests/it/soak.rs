@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dlq_tui::db::{Dialect, Engine, Statement, Tx};
+use dlq_tui::db::{DatabaseKind, Engine, Statement, Tx};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Exactness;
@@ -101,7 +101,7 @@ impl<'a> Late<'a> {
             self.end().await;
         }
         // SQLite has one writer at a time: there nothing can be late.
-        if self.open.is_none() && self.engine.dialect() != Dialect::Sqlite {
+        if self.open.is_none() && self.engine.kind() != DatabaseKind::Sqlite {
             let mut tx = self.engine.begin(&budget()).await.expect("a transaction");
             let statement = Statement { sql: deaths(round, 3), binds: Vec::new() };
             tx.execute(&statement).await.expect("late deaths");

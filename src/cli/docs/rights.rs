@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::adapter::{Route, Spec, built_in};
-use crate::db::Dialect;
+use crate::db::DatabaseKind;
 use crate::domain::action::Action;
 use crate::store::sql::{Grant, Site, numbered, required};
 
@@ -14,7 +14,9 @@ pub fn reference() -> String {
     for adapter in built_in() {
         // Writing to a String cannot fail.
         let _ = write!(out, "\n### `{}`\n", adapter.name);
-        for (dialect, schema, role) in [(Dialect::Postgres, "public", "ops"), (Dialect::Mysql, "shop", "ops@%")] {
+        for (dialect, schema, role) in
+            [(DatabaseKind::Postgres, "public", "ops"), (DatabaseKind::Mysql, "shop", "ops@%")]
+        {
             // The first is what the newest of its versions have.
             if let Some(spec) = adapter.variants(dialect.word()).first() {
                 let _ = write!(out, "\n```sql\n{}```\n", grants(dialect, spec, schema, role));
@@ -24,7 +26,7 @@ pub fn reference() -> String {
     out
 }
 
-fn grants(dialect: Dialect, spec: &Spec, schema: &str, role: &str) -> String {
+fn grants(dialect: DatabaseKind, spec: &Spec, schema: &str, role: &str) -> String {
     let to_table = spec.verbs.replay.as_ref().is_some_and(|verb| verb.steps.is_empty() && verb.into_table.is_some());
     let way = if to_table { Route::Table } else { Route::Own };
     let site = Site { spec, schema, way, has_archive: false };
@@ -36,9 +38,9 @@ fn grants(dialect: Dialect, spec: &Spec, schema: &str, role: &str) -> String {
     let look = required(dialect, site, &[None], role);
     let act: Vec<Grant> =
         required(dialect, site, &actions, role).into_iter().filter(|grant| !look.contains(grant)).collect();
-    let name = if dialect == Dialect::Postgres { "PostgreSQL" } else { "MySQL and MariaDB" };
+    let name = if dialect == DatabaseKind::Postgres { "PostgreSQL" } else { "MySQL and MariaDB" };
     let mut out = format!("-- {name}, to look\n{}-- and to act\n{}", lines(&look), lines(&act));
-    if dialect == Dialect::Postgres {
+    if dialect == DatabaseKind::Postgres {
         for table in numbered(dialect, site, &actions) {
             let table = table.replace("the live table", &live);
             let _ =

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use regex::Regex;
 
 use crate::config::mask_secrets;
-use crate::db::Dialect;
+use crate::db::DatabaseKind;
 use crate::db::target::Target;
 use crate::domain::redact::Redactor;
 
@@ -80,7 +80,7 @@ impl Pseudonyms {
 
     /// What an address names: user, hosts and database, or a file.
     pub fn know_target(&mut self, target: &Target) {
-        if target.dialect() == Dialect::Sqlite {
+        if target.kind() == DatabaseKind::Sqlite {
             return self.know_path(&target.label());
         }
         self.know(PseudonymKind::User, target.user().unwrap_or_default());

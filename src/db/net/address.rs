@@ -3,7 +3,7 @@
 use sqlx::mysql::MySqlConnectOptions;
 use sqlx::postgres::PgConnectOptions;
 
-use crate::db::Dialect;
+use crate::db::DatabaseKind;
 use crate::db::driver::error_map::is_puzzling;
 use crate::db::net::peer::{Peer, peer_at};
 use crate::db::target::Target;
@@ -85,7 +85,7 @@ impl Address {
 
     async fn with_peer(&self, error: StoreError) -> StoreError {
         let Some((host, port)) = &self.tcp else { return error };
-        let expected = self.target.dialect();
+        let expected = self.target.kind();
         let sentence = match peer_at(host, *port).await {
             Some(Peer::Database(dialect)) if dialect == expected => return error,
             Some(Peer::Database(dialect)) => {
@@ -122,18 +122,18 @@ fn is_login(code: &str) -> bool {
     matches!(code, "28P01" | "1045" | "1698")
 }
 
-fn product(dialect: Dialect) -> &'static str {
+fn product(dialect: DatabaseKind) -> &'static str {
     match dialect {
-        Dialect::Postgres => "PostgreSQL",
-        Dialect::Mysql => "MySQL or MariaDB",
-        Dialect::Sqlite => "an SQLite file",
+        DatabaseKind::Postgres => "PostgreSQL",
+        DatabaseKind::Mysql => "MySQL or MariaDB",
+        DatabaseKind::Sqlite => "an SQLite file",
     }
 }
 
-fn scheme(dialect: Dialect) -> &'static str {
+fn scheme(dialect: DatabaseKind) -> &'static str {
     match dialect {
-        Dialect::Postgres => "postgres://",
-        Dialect::Mysql => "mysql://",
-        Dialect::Sqlite => "sqlite:",
+        DatabaseKind::Postgres => "postgres://",
+        DatabaseKind::Mysql => "mysql://",
+        DatabaseKind::Sqlite => "sqlite:",
     }
 }

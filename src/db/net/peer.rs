@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::db::Dialect;
+use crate::db::DatabaseKind;
 
 /// How long each answer may take: the whole question must not keep an operator waiting.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -20,7 +20,7 @@ const HTTP_REQUEST: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
     /// A database that we know.
-    Database(Dialect),
+    Database(DatabaseKind),
     /// Something else, in words.
     Other(&'static str),
     /// It accepts connections and says nothing.
@@ -60,9 +60,9 @@ async fn answer(host: &str, port: u16, question: &[u8]) -> std::io::Result<Vec<u
 /// What an answer is of, by how it begins.
 fn recognised(answer: &[u8], to_ssl_request: bool) -> Option<Peer> {
     match answer {
-        [b'S' | b'N'] if to_ssl_request => return Some(Peer::Database(Dialect::Postgres)),
+        [b'S' | b'N'] if to_ssl_request => return Some(Peer::Database(DatabaseKind::Postgres)),
         // The length and number of a packet, then the version of the protocol or an error.
-        [_, _, 0, 0, 10 | 255, ..] => return Some(Peer::Database(Dialect::Mysql)),
+        [_, _, 0, 0, 10 | 255, ..] => return Some(Peer::Database(DatabaseKind::Mysql)),
         // An alert or a handshake.
         [21 | 22, 3, ..] => return Some(Peer::Other("a server that speaks TLS from the first byte (HTTPS?)")),
         _ => {}

@@ -22,7 +22,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 
 use self::server::Server;
 pub use self::session_attrs::SessionAttrs;
-use crate::db::Dialect;
+use crate::db::DatabaseKind;
 use crate::domain::secret::SecretString;
 use crate::domain::source_error::{Result, StoreError};
 
@@ -116,11 +116,11 @@ impl Target {
     }
 
     /// Which SQL is spoken there.
-    pub fn dialect(&self) -> Dialect {
+    pub fn kind(&self) -> DatabaseKind {
         match self.kind {
-            Kind::Postgres(_) => Dialect::Postgres,
-            Kind::Mysql(_) => Dialect::Mysql,
-            Kind::Sqlite { .. } => Dialect::Sqlite,
+            Kind::Postgres(_) => DatabaseKind::Postgres,
+            Kind::Mysql(_) => DatabaseKind::Mysql,
+            Kind::Sqlite { .. } => DatabaseKind::Sqlite,
         }
     }
 
@@ -351,7 +351,7 @@ impl fmt::Display for Target {
 
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Target({} {})", self.dialect().word(), self.label())
+        write!(f, "Target({} {})", self.kind().word(), self.label())
     }
 }
 

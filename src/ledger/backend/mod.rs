@@ -18,7 +18,7 @@ pub(super) use source::{RunToken, SourceBackend};
 
 use super::dialect::{InsertColumn, LedgerSql};
 use super::error::{LedgerError, Result};
-use crate::db::{self, Bind, Dialect, Engine, Row, Statement};
+use crate::db::{self, Bind, DatabaseKind, Engine, Row, Statement};
 
 /// A place that holds the record.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl Backend {
     pub(super) fn keys(&self) -> Option<i64> {
         match self {
             Backend::File(_) => Some(200_000),
-            Backend::Source(source) if source.dialect() == Dialect::Sqlite => Some(2_000),
+            Backend::Source(source) if source.dialect() == DatabaseKind::Sqlite => Some(2_000),
             Backend::Source(_) => None,
         }
     }
@@ -105,7 +105,7 @@ impl Backend {
     /// The words of this home, and what leads the name of each table.
     fn words(&self) -> (&'static LedgerSql, &'static str) {
         match self {
-            Backend::File(_) => (LedgerSql::of(Dialect::Sqlite), ""),
+            Backend::File(_) => (LedgerSql::of(DatabaseKind::Sqlite), ""),
             Backend::Source(source) => (LedgerSql::of(source.dialect()), source.prefix()),
         }
     }

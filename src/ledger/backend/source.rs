@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::db::{self, Dialect, Engine, Row, Statement};
+use crate::db::{self, DatabaseKind, Engine, Row, Statement};
 use crate::ledger::error::{LedgerError, Result};
 use crate::ledger::model::RunId;
 use crate::ledger::schema;
@@ -43,8 +43,8 @@ impl SourceBackend {
         Self { engine, held: Mutex::new(HashMap::new()) }
     }
 
-    pub(super) fn dialect(&self) -> Dialect {
-        self.engine.dialect()
+    pub(super) fn dialect(&self) -> DatabaseKind {
+        self.engine.kind()
     }
 
     /// What leads the name of each table.

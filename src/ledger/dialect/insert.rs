@@ -99,7 +99,7 @@ fn arrays<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::db::Dialect;
+    use crate::db::DatabaseKind;
 
     const COLUMNS: [InsertColumn; 2] = [InsertColumn::Int("run"), InsertColumn::Text("job_id")];
 
@@ -111,10 +111,10 @@ mod tests {
     #[test]
     fn rows_stand_as_the_engine_takes_them() {
         let said = |d| LedgerSql::of(d).insert("p_", "{run_jobs}", &COLUMNS, rows().into_iter());
-        let lite = said(Dialect::Sqlite);
+        let lite = said(DatabaseKind::Sqlite);
         assert_eq!(lite.sql, "INSERT INTO p_run_jobs (run, job_id) VALUES (?, ?), (?, ?)");
         assert_eq!(lite.binds, rows().concat());
-        let postgres = said(Dialect::Postgres);
+        let postgres = said(DatabaseKind::Postgres);
         assert_eq!(
             postgres.sql,
             "INSERT INTO p_run_jobs (run, job_id) SELECT CAST(c0 AS BIGINT), c1 FROM unnest($1::text[], $2::text[]) \
@@ -128,7 +128,7 @@ mod tests {
     fn statements_have_few_sizes() {
         let mut sizes = std::collections::BTreeSet::new();
         for rows in 1..3_000 {
-            let (mut left, text) = (rows, LedgerSql::of(Dialect::Mysql));
+            let (mut left, text) = (rows, LedgerSql::of(DatabaseKind::Mysql));
             while left > 0 {
                 let n = text.rows_at_once(left);
                 sizes.insert(n);

@@ -11,7 +11,7 @@ mod sqlite;
 pub(super) use insert::InsertColumn;
 use insert::InsertRows;
 
-use crate::db::{Bind, Dialect, Statement};
+use crate::db::{Bind, DatabaseKind, Statement};
 
 /// The tables of the record.
 pub(super) const TABLES: [&str; 7] =
@@ -35,11 +35,11 @@ pub(super) struct LedgerSql {
 
 impl LedgerSql {
     /// The text of an engine.
-    pub(super) fn of(dialect: Dialect) -> &'static LedgerSql {
+    pub(super) fn of(dialect: DatabaseKind) -> &'static LedgerSql {
         match dialect {
-            Dialect::Postgres => &postgres::TEXT,
-            Dialect::Mysql => &mysql::TEXT,
-            Dialect::Sqlite => &sqlite::TEXT,
+            DatabaseKind::Postgres => &postgres::TEXT,
+            DatabaseKind::Mysql => &mysql::TEXT,
+            DatabaseKind::Sqlite => &sqlite::TEXT,
         }
     }
 
@@ -110,17 +110,17 @@ mod tests {
 
     #[test]
     fn values_keep_their_numbers_where_the_engine_has_numbers() {
-        let said = LedgerSql::of(Dialect::Postgres).statement("dlq_tui.", SQL, binds());
+        let said = LedgerSql::of(DatabaseKind::Postgres).statement("dlq_tui.", SQL, binds());
         assert!(said.sql.starts_with("SELECT $2 FROM dlq_tui.runs WHERE id = $1 AND seq IN"), "{}", said.sql);
         assert!(said.sql.ends_with("id = $1 FOR UPDATE"), "{}", said.sql);
         assert_eq!(said.binds, binds());
-        let said = LedgerSql::of(Dialect::Sqlite).statement("", SQL, binds());
+        let said = LedgerSql::of(DatabaseKind::Sqlite).statement("", SQL, binds());
         assert!(said.sql.contains("FROM json_each(?3) AS asked") && said.sql.ends_with("id = ?1"), "{}", said.sql);
     }
 
     #[test]
     fn values_come_as_often_as_they_stand_where_the_engine_has_no_numbers() {
-        let said = LedgerSql::of(Dialect::Mysql).statement("dlq_tui_", SQL, binds());
+        let said = LedgerSql::of(DatabaseKind::Mysql).statement("dlq_tui_", SQL, binds());
         let [a, one, list]: [Bind; 3] = binds().try_into().unwrap();
         assert_eq!(said.binds, vec![one, a.clone(), list, a]);
         assert!(said.sql.starts_with("SELECT ? FROM dlq_tui_runs WHERE id = ? AND"), "{}", said.sql);
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn every_engine_has_a_word_for_every_hole() {
         let names = |d| LedgerSql::of(d).words.iter().map(|(name, _)| *name).collect::<std::collections::BTreeSet<_>>();
-        assert_eq!(names(Dialect::Postgres), names(Dialect::Sqlite));
-        assert_eq!(names(Dialect::Mysql), names(Dialect::Sqlite));
+        assert_eq!(names(DatabaseKind::Postgres), names(DatabaseKind::Sqlite));
+        assert_eq!(names(DatabaseKind::Mysql), names(DatabaseKind::Sqlite));
     }
 }

@@ -64,7 +64,7 @@ impl Context {
     }
 
     pub(crate) async fn read_identity(&self, budget: &Budget) -> Result<Identity> {
-        let own = match self.layout.speech.identity() {
+        let own = match self.layout.dialect.identity() {
             None => None,
             Some(statement) => match self.engine.read(&[statement], budget).await {
                 Ok(mut results) => {

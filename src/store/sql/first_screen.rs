@@ -43,7 +43,7 @@ impl<'s> FirstScreenReader<'s> {
         let GlanceQuery { facet, page, opens } = query;
         let mut statements = vec![scan.only_statement(only, page)?];
         // A key that is not unique by itself is asked for by name, and so is one where that costs nothing.
-        let with_job = *opens && self.context.layout.scope.is_none() && self.context.layout.speech.is_far();
+        let with_job = *opens && self.context.layout.scope.is_none() && self.context.layout.dialect.is_far();
         if with_job {
             let first = scan.first_key(only)?;
             statements.push(Details::new(self.context).detail_statement(|sql| first(sql)));

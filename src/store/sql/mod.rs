@@ -79,8 +79,8 @@ use write::refusals::Refusals;
 use write::transaction_id::Transactions;
 
 /// A name as an identifier of the database's.
-pub(super) fn quote(dialect: crate::db::Dialect, name: &str) -> String {
-    dialect::speech(dialect).quote(name)
+pub(super) fn quote(db_kind: crate::db::DatabaseKind, name: &str) -> String {
+    dialect::dialect(db_kind).quote(name)
 }
 
 /// A dead-letter store in an SQL database.

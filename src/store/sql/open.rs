@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::SqlStore;
-use super::dialect::speech;
+use super::dialect::dialect;
 use crate::adapter::{Adapter, FieldKind, Spec, Verb, destination_misfits, epoch_by};
 use crate::db::Engine;
 use crate::domain::action::Action;
@@ -33,7 +33,7 @@ use crate::store::sql::write::related_rows;
 use crate::store::sql::write::row_completeness::partial;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
 
-/// Opens a layout that [`crate::store::sql::schema::discovery()`] found.
+/// Opens a layout that [`crate::store::sql::detect()`] found.
 ///
 /// # Errors
 /// When the adapter does not speak for this database, its message template is wrong, or the database cannot be read.
@@ -44,10 +44,10 @@ pub async fn open(
     options: &OpenOptions,
     budget: &Budget,
 ) -> Result<SqlStore> {
-    let word = engine.dialect().word();
+    let word = engine.kind().word();
     let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
     let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
-    let mut layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
+    let mut layout = Layout::new(dialect(engine.kind()), adapter, spec, &found.schema, &found.columns);
     for action in Action::ALL {
         if let Some(message) = spec.verbs.get(action).and_then(|v| v.message.as_ref()) {
             Recipe::new(&layout, message)?;
@@ -94,7 +94,7 @@ fn describe(
     doubt: Option<&Doubt>,
 ) -> StoreInfo {
     let verbs = &layout.spec.verbs;
-    let word = engine.dialect().word();
+    let word = engine.kind().word();
     let held_back = |action| {
         let writes_times = matches!(action, Action::Replay | Action::Ignore | Action::Reopen);
         let untold = found.untold_times.as_ref().filter(|_| writes_times);
@@ -136,7 +136,7 @@ fn describe(
         offers: offers(layout, destination),
         renames: verbs.replay.as_ref().is_some_and(renames),
         keeps: recalls && verbs.replay.as_ref().is_some_and(|verb| !verb.keep.is_nothing()),
-        remembers: layout.speech.transaction().is_some(),
+        remembers: layout.dialect.transaction().is_some(),
         abreast: engine.connections() > 1 && abreast(layout),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
@@ -244,7 +244,8 @@ pub(super) async fn check_destination(
         let reasons: Vec<String> = misfits.chain(without_transactions(table, &found)).collect();
         Some((schema, table, found, reasons))
     };
-    let quoted = |schema: &str, table: &str| format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table));
+    let quoted =
+        |schema: &str, table: &str| format!("{}.{}", layout.dialect.quote(schema), layout.dialect.quote(table));
     let tables = wanted.table_names(&layout.schema);
     // A table that was not asked for then may be the one that is meant; and one that did not fit may be mended since.
     let asked = tables.iter().all(|table| seen.names.contains(table));

@@ -80,14 +80,14 @@ impl<'a> Clerk<'a> {
         let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
         let found = detection.found.iter().find(|found| found.adapter == case.adapter).expect(case.name);
         let adapter = adapters.iter().find(|adapter| adapter.name == case.adapter).expect("an adapter");
-        let spec = found.spec(adapter, engine.dialect().word()).expect("a spec");
+        let spec = found.spec(adapter, engine.kind().word()).expect("a spec");
         let way = if case.to_table { Route::Table } else { Route::Own };
         let mut grants: Vec<String> = Vec::new();
         for action in actions {
             let archive = format!("{}_archive", spec.table);
             let has_archive = has_table(self.db, &found.schema, &archive).await;
             let site = Site { spec, schema: &found.schema, way, has_archive };
-            for Grant { sql, .. } in required(engine.dialect(), site, &[*action], &self.name) {
+            for Grant { sql, .. } in required(engine.kind(), site, &[*action], &self.name) {
                 let live = match self.db.engine {
                     Kind::Postgres => "public.jobs".to_owned(),
                     _ => format!("{}.jobs", self.db.name()),

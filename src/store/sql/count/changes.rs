@@ -102,7 +102,7 @@ impl<'s> Poller<'s> {
         }
         // Again where it found something, until two in turn agree.
         if changed {
-            mark = mark.counted(self.context.layout.speech, &cells);
+            mark = mark.counted(self.context.layout.dialect, &cells);
         }
         let watermark = Watermark(Arc::new(mark));
         let cost = self.context.engine.worked(began);
@@ -157,7 +157,7 @@ impl<'s> Poller<'s> {
         budget: &Budget,
     ) -> Result<Recent> {
         let statement = |most: usize| {
-            let mut sql = Sql::new(self.context.layout.speech);
+            let mut sql = Sql::new(self.context.layout.dialect);
             sql.push("SELECT ");
             select(&mut sql, &self.context.layout, &self.context.layout.key, judge.extras);
             sql.push(&format!(", {} FROM {} WHERE ", axis.bucket(), self.context.layout.from));

@@ -81,10 +81,10 @@ impl Walk {
 impl<'s> Counter<'s> {
     /// Whether a statement that counts would read all of a big table, and whether that can be had in pieces.
     pub(crate) async fn way_to_count(self, plain: Statement, budget: &Budget) -> Result<CountMethod> {
-        let speech = self.context.layout.speech;
+        let dialect = self.context.layout.dialect;
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
         let short = CountMethod { has_blocks: false, is_long: false, may_be_long: false };
-        let Some(size) = speech.blocks(place) else {
+        let Some(size) = dialect.blocks(place) else {
             let Some(statement) = self.reader.rows_statement() else { return Ok(short) };
             let rows = match self.foretold() {
                 Some(rows) => Some(rows),
@@ -97,13 +97,13 @@ impl<'s> Counter<'s> {
                 ..short
             });
         };
-        let plan = Statement { sql: speech.explain(&plain.sql), binds: plain.binds };
+        let plan = Statement { sql: dialect.explain(&plain.sql), binds: plain.binds };
         let mut results = self.context.engine.read(&[size, plan], budget).await?.into_iter();
         let Some(blocks) = read_number(results.next().unwrap_or_default())? else { return Ok(short) };
         let line = results.next().unwrap_or_default().into_iter().next().and_then(|mut row| row.0.pop());
         let plan = line.map(|line| Cells::new(Row(vec![line])).text()).transpose()?.flatten().unwrap_or_default();
         // An index may hold all that is asked for, or lead to the few rows that are.
-        let is_spared = speech.cost_of(&plan).is_some_and(|cost| cost < blocks / SPARED);
+        let is_spared = dialect.cost_of(&plan).is_some_and(|cost| cost < blocks / SPARED);
         Ok(CountMethod { has_blocks: true, is_long: blocks > MOMENT && !is_spared, ..short })
     }
 
@@ -153,7 +153,7 @@ impl<'s> Counter<'s> {
         };
         // Most windows hold old rows only, each with its time: then the database need not ask that of each row. What comes
         // back tells whether it was so.
-        let tells = |at: &Expr| self.context.layout.speech.sorts_in_time(at.kind);
+        let tells = |at: &Expr| self.context.layout.dialect.sorts_in_time(at.kind);
         let mut is_trusted = walk.untried == 0 && self.context.layout.part(Part::At).is_some_and(tells);
         let mut walk = walk;
         loop {

@@ -14,7 +14,7 @@ impl<'s> Counter<'s> {
     /// Counts what is there already: a part of each bar, and nothing of those that the rows do not have. `None` where rows of a
     /// list do not tell the value, there are none, or the counts themselves are as near.
     pub(crate) fn glimpsed(self, facet: Facet, sort: Sort, rows: &[Read]) -> Option<Histogram> {
-        if facet == Facet::Fingerprint || rows.is_empty() || !self.context.layout.speech.is_far() {
+        if facet == Facet::Fingerprint || rows.is_empty() || !self.context.layout.dialect.is_far() {
             return None;
         }
         let mut tallies: HashMap<Option<String>, Tally> = HashMap::new();

@@ -164,11 +164,11 @@ impl<'s> Counter<'s> {
         let from = self.trend_start();
         let at = self.context.layout.part(Part::At).filter(|_| !self.at_is_indexed(judge));
         let slot = at.map(|at| {
-            let slot = self.context.layout.speech.bucket(&at.raw, at.kind, SLOT);
+            let slot = self.context.layout.dialect.bucket(&at.raw, at.kind, SLOT);
             // The comparison is cheap and spares all older rows the arithmetic.
             move |sql: &mut Sql| {
                 sql.push("CASE WHEN ");
-                self.context.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+                self.context.layout.dialect.at_or_after(sql, &at.raw, at.kind, from);
                 sql.push(&format!(" THEN {slot} END"));
             }
         });
@@ -260,14 +260,14 @@ impl<'s> Counter<'s> {
     /// What looks go on from that follow a count, which has these of the recent past from a bucket on.
     fn begin_looks(self, look: Look, axis: &Axis<'_>, from: i64, recent: &[Cell]) -> Watermark {
         self.context.set_clock(look.clock);
-        Watermark(Arc::new(look.mark(axis, None).not_before(axis, from).counted(self.context.layout.speech, recent)))
+        Watermark(Arc::new(look.mark(axis, None).not_before(axis, from).counted(self.context.layout.dialect, recent)))
     }
 
     fn trend_statement(self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
         let death = self.context.layout.death(judge.only_dead())?;
         self.at_is_indexed(judge).then(|| {
             let at = death.expr(Rows::All);
-            let slot = self.context.layout.speech.bucket(&at.raw, at.kind, SLOT);
+            let slot = self.context.layout.dialect.bucket(&at.raw, at.kind, SLOT);
             grouping.statement(
                 judge,
                 Some(&|sql: &mut Sql| {
@@ -276,7 +276,7 @@ impl<'s> Counter<'s> {
                 |sql| {
                     sql.push(" AND ");
                     death.write(sql, Rows::All, &|sql, at| {
-                        self.context.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+                        self.context.layout.dialect.at_or_after(sql, &at.raw, at.kind, from);
                     });
                 },
             )

@@ -111,7 +111,7 @@ impl<'s> Statistics<'s> {
         let (column, state) = self.columns_of(facet)?;
         let columns: Vec<&str> = [Some(column.as_str()), state.as_deref()].into_iter().flatten().collect();
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
-        self.context.layout.speech.statistics(place, &columns)
+        self.context.layout.dialect.statistics(place, &columns)
     }
 
     /// The estimate that they come to.
@@ -185,14 +185,15 @@ impl<'s> Statistics<'s> {
     }
 
     async fn count_each_state(self, budget: &Budget) -> Result<Vec<(State, Count)>> {
-        let mut sql = Sql::new(self.context.layout.speech);
+        let mut sql = Sql::new(self.context.layout.dialect);
         let Some(expr) = self.context.layout.part(Part::State) else {
             sql.push(&format!("SELECT count(*) FROM {} AS t", self.context.layout.table));
             let n = first_count(self.context.engine.read(&[sql.done()], budget).await?.pop())?;
             return Ok(vec![(State::Dead, Count::exact(n))]);
         };
-        let word = self.context.layout.speech.contract("v", FieldKind::Text);
-        let (group, by) = (self.context.layout.speech.group(&expr.text()), self.context.layout.speech.told_apart("v"));
+        let word = self.context.layout.dialect.contract("v", FieldKind::Text);
+        let (group, by) =
+            (self.context.layout.dialect.group(&expr.text()), self.context.layout.dialect.told_apart("v"));
         let from = &self.context.layout.from;
         sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY {by}"));
         let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
@@ -217,7 +218,7 @@ impl<'s> Statistics<'s> {
             return Ok(State::ALL.into_iter().map(|s| (s, count(s))).collect());
         }
         let judge = Judge::everything(&self.context.layout);
-        let mut sql = Sql::new(self.context.layout.speech);
+        let mut sql = Sql::new(self.context.layout.dialect);
         sql.push(&format!("SELECT count(*) FROM (SELECT 1 AS one FROM {} WHERE ", self.context.layout.from));
         judge.state(&mut sql, State::Dead);
         sql.push(&format!(" LIMIT {CAP}) AS x"));
@@ -238,7 +239,7 @@ impl<'s> Statistics<'s> {
     pub(crate) async fn share_of_dead(self, budget: &Budget) -> Result<f64> {
         let Some(column) = self.context.layout.part(Part::State).and_then(|e| e.column.clone()) else { return Ok(1.0) };
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
-        let Some(statement) = self.context.layout.speech.statistics(place, &[&column]) else { return Ok(1.0) };
+        let Some(statement) = self.context.layout.dialect.statistics(place, &[&column]) else { return Ok(1.0) };
         let known =
             ColumnStatistics::read(self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default())?;
         // What is none by the statistics is little.

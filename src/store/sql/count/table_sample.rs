@@ -40,7 +40,7 @@ impl<'s> Statistics<'s> {
     ) -> Result<Option<HashMap<Option<String>, Tally>>> {
         let Some(blocks) = blocks.filter(|blocks| *blocks >= SMALL * most) else { return Ok(None) };
         let share = most as f64 / blocks as f64;
-        let Some(table) = self.context.layout.speech.sampled(&self.context.layout.table, share * 100.0) else {
+        let Some(table) = self.context.layout.dialect.sampled(&self.context.layout.table, share * 100.0) else {
             return Ok(None);
         };
         let statement = grouping.statement_over(&format!("{table}{}", self.context.layout.join), judge, None, |_| {});

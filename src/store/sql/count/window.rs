@@ -49,12 +49,12 @@ impl Scan<'_> {
         let key = self.layout.key.column.as_deref().unwrap_or_default();
         let shape = WindowShape {
             table: &self.layout.table,
-            key: &self.layout.speech.quote(key),
+            key: &self.layout.dialect.quote(key),
             by: &self.by(order, segment.null),
             descending: self.sort.descending,
             rows: size,
         };
-        let position = self.layout.speech.position(&order.raw, order.kind);
+        let position = self.layout.dialect.position(&order.raw, order.kind);
         let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, true);
         window_statement(self, grouping, &shape, &position, within)
     }
@@ -68,15 +68,15 @@ fn window_statement(
     position: &str,
     within: &mut dyn FnMut(&mut Sql),
 ) -> Statement {
-    let speech = scan.layout.speech;
+    let dialect = scan.layout.dialect;
     let (at, kind) = grouping.at();
     let edge = |column: &str| format!("max(CASE WHEN rn = {} THEN {column} END)", shape.rows);
-    let bound = |end: &str| speech.contract(&format!("{end}(CASE WHEN hit = 1 THEN a END)"), kind);
-    let mut sql = Sql::new(speech);
+    let bound = |end: &str| dialect.contract(&format!("{end}(CASE WHEN hit = 1 THEN a END)"), kind);
+    let mut sql = Sql::new(dialect);
     sql.push(&format!(
         "SELECT {}, CAST(sum(hit) AS {}), {}, {}, max(rn), {}, {} FROM (SELECT {} AS v, {at} AS a, {} AS k, {} AS i, rn",
-        speech.contract("v", FieldKind::Text),
-        speech.whole_type(),
+        dialect.contract("v", FieldKind::Text),
+        dialect.whole_type(),
         bound("min"),
         bound("max"),
         edge("k"),
@@ -87,9 +87,9 @@ fn window_statement(
     ));
     scan.push_hit(&mut sql);
     sql.push(" FROM ");
-    speech.window(&mut sql, shape, within);
+    dialect.window(&mut sql, shape, within);
     sql.push(&scan.layout.join);
-    sql.push(&format!(") AS x GROUP BY {}", speech.told_apart("v")));
+    sql.push(&format!(") AS x GROUP BY {}", dialect.told_apart("v")));
     sql.done()
 }
 

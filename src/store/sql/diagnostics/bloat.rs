@@ -60,7 +60,7 @@ impl<'s> Diagnostics<'s> {
     /// When the database cannot be read.
     pub async fn bloat(self, budget: &Budget) -> Result<Bloat> {
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
-        let says = bloat(self.context.engine.dialect());
+        let says = bloat(self.context.engine.kind());
         let mut found = Bloat { vacuum: says.vacuum(place), autovacuum: says.autovacuum(place), ..Bloat::default() };
         let rows = self.context.engine.read(&[says.unused(place)], budget).await?.pop();
         if let Some(row) = rows.unwrap_or_default().pop() {
@@ -78,7 +78,7 @@ impl<'s> Diagnostics<'s> {
     }
 
     async fn oldest(self, budget: &Budget) -> Result<Oldest> {
-        let says = bloat(self.context.engine.dialect());
+        let says = bloat(self.context.engine.kind());
         let Some(sql) = says.oldest() else { return Ok(Oldest::None) };
         let statement = Statement { sql: sql.to_owned(), binds: Vec::new() };
         let rows = match self.context.engine.read(&[statement], budget).await {

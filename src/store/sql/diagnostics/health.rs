@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::db::cells::Cells;
-use crate::db::{Dialect, Engine, Row, Statement, Value};
+use crate::db::{DatabaseKind, Engine, Row, Statement, Value};
 use crate::domain::time::Timestamp;
 use crate::store::sql::diagnostics::Diagnostics;
 use crate::store::sql::dialect::Place;
@@ -56,7 +56,7 @@ pub async fn connection(engine: &Engine, budget: &Budget) -> Result<Connection> 
         engine.read(std::slice::from_ref(&one), budget).await?;
         latency = latency.min(began.elapsed());
     }
-    let vitals = vitals(engine.dialect());
+    let vitals = vitals(engine.kind());
     let ask = async |sql: Option<&str>| -> Result<Option<Row>> {
         let Some(sql) = sql else { return Ok(None) };
         let rows = engine.read(&[Statement { sql: sql.to_owned(), binds: Vec::new() }], budget).await?.pop();
@@ -73,7 +73,7 @@ pub async fn connection(engine: &Engine, budget: &Budget) -> Result<Connection> 
     let (told, heard) = engine.clock();
     let since = i64::try_from(heard.elapsed().as_micros()).unwrap_or(i64::MAX);
     let ahead = told.0.saturating_add(since).saturating_sub(Timestamp::now().0);
-    let ahead = (engine.dialect() != Dialect::Sqlite).then_some(ahead);
+    let ahead = (engine.kind() != DatabaseKind::Sqlite).then_some(ahead);
     let servers = engine.place().split('/').next().unwrap_or_default().split(',');
     let called: Vec<u64> = servers.filter_map(|server| server.rsplit_once(':')?.1.parse().ok()).collect();
     let other_port = own.filter(|own| !called.is_empty() && !called.contains(own));
@@ -87,7 +87,7 @@ impl<'s> Diagnostics<'s> {
     /// When the database cannot be read.
     pub async fn housekeeping(self, budget: &Budget) -> Result<Housekeeping> {
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
-        let vitals = vitals(self.context.engine.dialect());
+        let vitals = vitals(self.context.engine.kind());
         let mut out = Housekeeping {
             visible: None,
             tidies_after: None,

@@ -18,7 +18,7 @@ mod value_form;
 pub(crate) mod window;
 mod writes;
 
-use crate::db::Dialect;
+use crate::db::DatabaseKind;
 pub(crate) use batch::{BatchColumns, BatchRow};
 pub(crate) use catalogue::index_columns::{IndexPlace, Unique};
 pub(crate) use catalogue::tables::Catalogue;
@@ -32,16 +32,16 @@ pub(crate) use value_form::{Form, INEXACT, ValueSort};
 pub(crate) use window::{WindowShape, order_by};
 pub(crate) use writes::{Locks, Writes};
 
-/// The speech of a database.
-pub(crate) fn speech(dialect: Dialect) -> &'static dyn Speech {
-    match dialect {
-        Dialect::Postgres => &postgres::PostgresDialect,
-        Dialect::Mysql => &mysql::MysqlDialect,
-        Dialect::Sqlite => &sqlite::SqliteDialect,
+/// The dialect of a database.
+pub(crate) fn dialect(db_kind: DatabaseKind) -> &'static dyn Dialect {
+    match db_kind {
+        DatabaseKind::Postgres => &postgres::PostgresDialect,
+        DatabaseKind::Mysql => &mysql::MysqlDialect,
+        DatabaseKind::Sqlite => &sqlite::SqliteDialect,
     }
 }
 
 /// The text of one database.
-pub(crate) trait Speech: Expressions + Conditions + Plans + Catalogue + Writes + ServerState {}
+pub(crate) trait Dialect: Expressions + Conditions + Plans + Catalogue + Writes + ServerState {}
 
-impl<T: Expressions + Conditions + Plans + Catalogue + Writes + ServerState> Speech for T {}
+impl<T: Expressions + Conditions + Plans + Catalogue + Writes + ServerState> Dialect for T {}

@@ -221,7 +221,7 @@ impl Conditions for MysqlDialect {
         let ids: Vec<&String> = ids.iter().chain(padding).collect();
         sql.push(&format!("{raw} IN (")).join(&ids, ", ", |sql, id| {
             let place = sql.text(id);
-            let place = sql.speech().cast(&place, batch::unsigned_if_large(kind, id));
+            let place = sql.dialect().cast(&place, batch::unsigned_if_large(kind, id));
             sql.push(&place);
         });
         sql.push(")");

@@ -1,22 +1,22 @@
 //! A statement under construction: text and values grow together, so that their order cannot differ.
 
 use crate::db::{Bind, Statement};
-use crate::store::sql::dialect::Speech;
+use crate::store::sql::dialect::Dialect;
 
 /// A statement under construction.
 pub(crate) struct Sql {
-    speech: &'static dyn Speech,
+    dialect: &'static dyn Dialect,
     text: String,
     binds: Vec<Bind>,
 }
 
 impl Sql {
-    pub(crate) fn new(speech: &'static dyn Speech) -> Self {
-        Self { speech, text: String::new(), binds: Vec::new() }
+    pub(crate) fn new(dialect: &'static dyn Dialect) -> Self {
+        Self { dialect, text: String::new(), binds: Vec::new() }
     }
 
-    pub(crate) fn speech(&self) -> &'static dyn Speech {
-        self.speech
+    pub(crate) fn dialect(&self) -> &'static dyn Dialect {
+        self.dialect
     }
 
     /// Appends text.
@@ -28,7 +28,7 @@ impl Sql {
     /// Binds a value and returns its placeholder, which must be pushed before the next value is bound.
     pub(crate) fn bind(&mut self, value: Bind) -> String {
         self.binds.push(value);
-        self.speech.placeholder(self.binds.len())
+        self.dialect.placeholder(self.binds.len())
     }
 
     /// Binds text and returns its placeholder.
@@ -45,7 +45,7 @@ impl Sql {
     /// Binds a whole number and pushes its placeholder.
     pub(crate) fn push_int(&mut self, value: i64) -> &mut Self {
         let place = self.bind(Bind::Int(Some(value)));
-        let place = self.speech.whole(&place);
+        let place = self.dialect.whole(&place);
         self.push(&place)
     }
 

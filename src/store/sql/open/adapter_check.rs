@@ -9,7 +9,7 @@ use crate::db::{Engine, Statement};
 use crate::domain::action::Action;
 use crate::domain::job::State;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{BatchRow, Place, speech};
+use crate::store::sql::dialect::{BatchRow, Place, dialect};
 use crate::store::sql::open::undo_capabilities::recallable;
 use crate::store::sql::open::{check_destination, due};
 use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
@@ -59,10 +59,10 @@ pub async fn check(
     target: Option<&str>,
     budget: &Budget,
 ) -> Result<Vec<CheckFinding>> {
-    let word = engine.dialect().word();
+    let word = engine.kind().word();
     let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
     let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
-    let mut layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
+    let mut layout = Layout::new(dialect(engine.kind()), adapter, spec, &found.schema, &found.columns);
     let wanted = target.map_or(ReplayDestination::None, |table| ReplayDestination::Table(table.to_owned()));
     let destination = check_destination(engine, &layout, &wanted, &found.seen, budget).await?;
     // Of whole numbers whose unit nobody knows nothing is replayed, and one is as good as another to explain a statement.
@@ -121,7 +121,7 @@ async fn verdict(
     statement: Statement,
     budget: &Budget,
 ) -> Result<std::result::Result<(), String>> {
-    let explained = Statement { sql: layout.speech.explain(&statement.sql), binds: statement.binds };
+    let explained = Statement { sql: layout.dialect.explain(&statement.sql), binds: statement.binds };
     match explain(engine, explained, budget).await {
         Ok(()) => Ok(Ok(())),
         Err(error @ (StoreError::Unreachable(_) | StoreError::Cancelled)) => Err(error),
@@ -154,19 +154,19 @@ fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>, is_
 
 /// The indexes that an adapter wants and a database does not have: what each is for, and the statement that makes it.
 pub fn missing_indexes(engine: &Engine, adapter: &Adapter, found: &Found) -> Vec<(String, String)> {
-    let speech = speech(engine.dialect());
-    let Some(spec) = found.spec(adapter, engine.dialect().word()) else { return Vec::new() };
+    let dialect = dialect(engine.kind());
+    let Some(spec) = found.spec(adapter, engine.kind().word()) else { return Vec::new() };
     let place = Place { schema: &found.schema, table: &found.table };
     let missing = spec.indexes.iter().filter(|index| !found.columns.has_index(&index.columns));
     missing
-        .map(|index| (index.purpose.clone(), speech.create_index(place, index, found.columns.is_partitioned)))
+        .map(|index| (index.purpose.clone(), dialect.create_index(place, index, found.columns.is_partitioned)))
         .collect()
 }
 
 /// Why it cannot be told whether an adapter's key is unique in a table; `None` where it is known either way.
 pub fn untold_key(engine: &Engine, adapter: &Adapter, found: &Found) -> Option<String> {
-    let spec = found.spec(adapter, engine.dialect().word())?;
-    let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
+    let spec = found.spec(adapter, engine.kind().word())?;
+    let layout = Layout::new(dialect(engine.kind()), adapter, spec, &found.schema, &found.columns);
     match doubt(&layout, &found.columns)? {
         Doubt::Untold(why) => Some(why),
         Doubt::Open(_) => None,
@@ -213,7 +213,7 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
 /// The conditions of states.
 fn conditions<'a>(layout: &'a Layout, spec: &'a Spec) -> impl Iterator<Item = CheckedPiece> + 'a {
     let piece = |what: String, text: &Spanned<String>, condition: &str| {
-        let mut sql = Sql::new(layout.speech);
+        let mut sql = Sql::new(layout.dialect);
         push(&mut sql, &format!("SELECT 1 FROM {} WHERE {condition}", layout.from), &Fill::of(layout, None));
         CheckedPiece { what, offset: text.span().start, statement: sql.done() }
     };
@@ -231,12 +231,12 @@ fn offset_of(field: &Field) -> usize {
 fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) -> CheckedPiece {
     let expr = layout.expr(field);
     let offset = offset_of(field);
-    let mut sql = Sql::new(layout.speech);
+    let mut sql = Sql::new(layout.dialect);
     sql.push("SELECT ");
     match filled_in {
         true => push_expr(&mut sql, layout, &expr, &Fill::of(layout, None)),
         // Nobody fills placeholders in where lists are read.
-        false => drop(sql.push(&layout.speech.contract(&expr.raw, expr.kind))),
+        false => drop(sql.push(&layout.dialect.contract(&expr.raw, expr.kind))),
     }
     sql.push(&format!(" FROM {}", layout.from));
     CheckedPiece { what, offset, statement: sql.done() }
@@ -255,7 +255,7 @@ fn verb_pieces(
     let refusals = verb.refuse.iter().enumerate().map(|(i, refusal)| (format!("refuse[{i}].when"), &refusal.when));
     let warnings = verb.warn.iter().enumerate().map(|(i, warning)| (format!("warn[{i}].when"), &warning.when));
     for (name, condition) in named.chain(refusals).chain(warnings) {
-        let mut sql = Sql::new(layout.speech);
+        let mut sql = Sql::new(layout.dialect);
         sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
         push(&mut sql, condition.get_ref(), &Fill::of(layout, target));
         let (what, offset) = (format!("verbs.{action}.{name}"), condition.span().start);
@@ -307,7 +307,7 @@ fn along_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -> 
     let there = |table: &String| found.neighbours().is_some_and(|tables| tables.contains_key(table));
     let along = verb.along.iter().enumerate().filter(|(_, along)| there(along.table.get_ref()));
     let piece = |(i, along): (usize, &RelatedRows)| {
-        let quote = |name: &str| layout.speech.quote(name);
+        let quote = |name: &str| layout.dialect.quote(name);
         let (table, column, of) = (quote(along.table.get_ref()), quote(&along.column), quote(&along.of));
         let also: String =
             along.also.iter().map(|(theirs, ours)| format!(" AND x.{} = t.{}", quote(theirs), quote(ours))).collect();
@@ -324,7 +324,7 @@ fn along_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -> 
 /// What a replay is undone by, but for its steps.
 fn undo_pieces(layout: &Layout, undo: &Undo, action: Action, target: Option<&str>) -> Vec<CheckedPiece> {
     let condition = |table: &str, text: &Spanned<String>| {
-        let mut sql = Sql::new(layout.speech);
+        let mut sql = Sql::new(layout.dialect);
         push(&mut sql, &format!("SELECT 1 FROM {table} WHERE "), &Fill::of(layout, target));
         push(&mut sql, text.get_ref(), &Fill::of(layout, target));
         sql.done()

@@ -32,7 +32,7 @@ pub(crate) fn abreast(layout: &Layout) -> bool {
         verb.steps.iter().chain(into_table).any(|step| looks_for_others(step.sql.get_ref()))
     };
     let mut verbs = Action::ALL.into_iter().filter_map(|action| layout.spec.verbs.get(action));
-    let locks_its_own = match layout.speech.locks() {
+    let locks_its_own = match layout.dialect.locks() {
         Locks::All => false,
         Locks::Found => true,
         Locks::Read => layout.is_stored_by_key,

@@ -18,7 +18,7 @@ pub(crate) fn misread(layout: &Layout, found: &Found, destination: &CheckedDesti
     };
     let tables = std::iter::once((spec.table.clone(), &found.columns));
     let tables = tables.chain(spec.detect.tables.keys().filter_map(beside)).chain(live);
-    let odd = |column: &Column| layout.speech.misread(column).map(str::to_owned);
+    let odd = |column: &Column| layout.dialect.misread(column).map(str::to_owned);
     let odd_of = |(name, table): (String, &Table)| -> Vec<(String, String, String)> {
         let columns = table.columns.iter();
         columns.filter_map(|column| Some((name.clone(), column.name.clone(), odd(column)?))).collect()

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapter::{Needs, Object, Privileges, Right, Route, Spec, function};
-use crate::db::{Dialect, Engine};
+use crate::db::{DatabaseKind, Engine};
 use crate::domain::action::Action;
 use crate::store::sql::dialect::catalogue::privileges::{On, grant, plain};
-use crate::store::sql::dialect::speech;
+use crate::store::sql::dialect::dialect;
 use crate::store::sql::schema::archive_name::twin_name;
 use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::schema::discovery::Found;
@@ -24,7 +24,7 @@ pub struct Grant {
 
 /// A role that wants to do something with a layout.
 pub(crate) struct Role<'a> {
-    dialect: Dialect,
+    db_kind: DatabaseKind,
     name: &'a str,
     schema: &'a str,
     spec: &'a Spec,
@@ -49,8 +49,8 @@ pub struct Site<'a> {
 
 /// All that a role of that name needs to look at a layout (`None`) and for the actions; what the layout does not have takes
 /// nothing. Sequences are not among it, whose names only the database knows.
-pub fn required(dialect: Dialect, site: Site<'_>, actions: &[Option<Action>], role: &str) -> Vec<Grant> {
-    let role = Role { dialect, name: role, schema: site.schema, spec: site.spec, way: site.way };
+pub fn required(db_kind: DatabaseKind, site: Site<'_>, actions: &[Option<Action>], role: &str) -> Vec<Grant> {
+    let role = Role { db_kind, name: role, schema: site.schema, spec: site.spec, way: site.way };
     let mut gathered = Gathered::new();
     for action in actions {
         role.gather_all(site.has_archive, *action, &mut gathered);
@@ -60,8 +60,8 @@ pub fn required(dialect: Dialect, site: Site<'_>, actions: &[Option<Action>], ro
 
 /// The tables into which these actions put rows that the database numbers: where it has a sequence for that and no identity,
 /// that is a thing of its own to be let use.
-pub fn numbered(dialect: Dialect, site: Site<'_>, actions: &[Option<Action>]) -> Vec<String> {
-    let role = Role { dialect, name: "", schema: site.schema, spec: site.spec, way: site.way };
+pub fn numbered(db_kind: DatabaseKind, site: Site<'_>, actions: &[Option<Action>]) -> Vec<String> {
+    let role = Role { db_kind, name: "", schema: site.schema, spec: site.spec, way: site.way };
     let mut tables = BTreeSet::new();
     for action in actions.iter().flatten() {
         let rights = role.needs().act(*action, site.way).unwrap_or_default();
@@ -74,11 +74,11 @@ pub fn numbered(dialect: Dialect, site: Site<'_>, actions: &[Option<Action>]) ->
 impl<'a> Role<'a> {
     pub(crate) fn new(engine: &'a Engine, spec: &'a Spec, found: &'a Found, destination: &CheckedDestination) -> Self {
         let (name, schema) = (engine.user(), found.schema.as_str());
-        Self { dialect: engine.dialect(), name, schema, spec, way: destination.kind() }
+        Self { db_kind: engine.kind(), name, schema, spec, way: destination.kind() }
     }
 
     fn needs(&self) -> Needs<'a> {
-        Needs::of(self.spec, self.dialect.word())
+        Needs::of(self.spec, self.db_kind.word())
     }
 
     /// All that it takes to look, or for an action.
@@ -93,10 +93,10 @@ impl<'a> Role<'a> {
         };
         let Some(rights) = rights else { return };
         let mut add = |place: (On, String), word| gathered.entry(place).or_default().extend([word]);
-        if self.dialect == Dialect::Postgres {
-            add((On::Schema, plain(self.dialect, self.schema)), "USAGE");
+        if self.db_kind == DatabaseKind::Postgres {
+            add((On::Schema, plain(self.db_kind, self.schema)), "USAGE");
         }
-        if self.dialect == Dialect::Mysql && action.is_none() {
+        if self.db_kind == DatabaseKind::Mysql && action.is_none() {
             // What the role has no right on is not in its catalogue, and there it tells the layout.
             for table in self.spec.detect.tables.keys() {
                 add((On::Table, self.label(table)), "SELECT");
@@ -106,7 +106,7 @@ impl<'a> Role<'a> {
         for (object, right, _) in rights.iter() {
             // Here it is enough to be let change or delete the row.
             let written = has(object, Right::Update) || has(object, Right::Delete);
-            let is_held = right == Right::Lock && self.dialect == Dialect::Mysql && written;
+            let is_held = right == Right::Lock && self.db_kind == DatabaseKind::Mysql && written;
             if !is_held && right != Right::Number {
                 add(self.place(object, None), right.word());
             }
@@ -116,7 +116,7 @@ impl<'a> Role<'a> {
                 add(self.twin_is_made_in(), "CREATE");
             }
             // Whoever made it owns it, where tables have owners.
-            if has_archive || self.dialect == Dialect::Mysql {
+            if has_archive || self.db_kind == DatabaseKind::Mysql {
                 add((On::Table, self.twin()), "SELECT");
                 add((On::Table, self.twin()), "INSERT");
             }
@@ -171,7 +171,7 @@ impl<'a> Role<'a> {
             // What the catalogue was not asked for is left to the database.
             let Some(table) = table else { continue };
             if table.lacks.schema && *object != Object::Target {
-                gathered.entry((On::Schema, plain(self.dialect, self.schema))).or_default().insert("USAGE");
+                gathered.entry((On::Schema, plain(self.db_kind, self.schema))).or_default().insert("USAGE");
             }
             if table.lacks(right, columns) {
                 let target = destination.table().map(|quoted| self.target(found, quoted));
@@ -188,7 +188,7 @@ impl<'a> Role<'a> {
     }
 
     fn gather_twin(&self, found: &Found, gathered: &mut Gathered) {
-        let name = twin_name(&self.spec.table, speech(self.dialect).longest_name());
+        let name = twin_name(&self.spec.table, dialect(self.db_kind).longest_name());
         match found.neighbours().and_then(|tables| tables.get(&name)) {
             Some(twin) if twin.lacks(Right::Insert, &BTreeSet::new()) => {
                 gathered.entry((On::Table, self.twin())).or_default().insert(Right::Insert.word());
@@ -203,31 +203,32 @@ impl<'a> Role<'a> {
 
     /// Where a table can be made, as a grant has it.
     fn twin_is_made_in(&self) -> (On, String) {
-        match self.dialect {
-            Dialect::Mysql => (On::Table, self.twin()),
-            _ => (On::Schema, plain(self.dialect, self.schema)),
+        match self.db_kind {
+            DatabaseKind::Mysql => (On::Table, self.twin()),
+            _ => (On::Schema, plain(self.db_kind, self.schema)),
         }
     }
 
     fn twin(&self) -> String {
-        self.label(&twin_name(&self.spec.table, speech(self.dialect).longest_name()))
+        self.label(&twin_name(&self.spec.table, dialect(self.db_kind).longest_name()))
     }
 
     /// The live table as somebody would write it.
     fn target(&self, found: &Found, quoted: &str) -> String {
-        let speech = speech(self.dialect);
+        let dialect = dialect(self.db_kind);
         let all =
             found.seen.catalogue.iter().flat_map(|(schema, tables)| tables.keys().map(move |name| (schema, name)));
-        let is_it =
-            |(schema, name): &(&String, &String)| format!("{}.{}", speech.quote(schema), speech.quote(name)) == quoted;
+        let is_it = |(schema, name): &(&String, &String)| {
+            format!("{}.{}", dialect.quote(schema), dialect.quote(name)) == quoted
+        };
         let plainly = |(schema, name): (&String, &String)| {
-            format!("{}.{}", plain(self.dialect, schema), plain(self.dialect, name))
+            format!("{}.{}", plain(self.db_kind, schema), plain(self.db_kind, name))
         };
         all.into_iter().find(is_it).map_or_else(|| quoted.to_owned(), plainly)
     }
 
     fn label(&self, name: &str) -> String {
-        format!("{}.{}", plain(self.dialect, self.schema), plain(self.dialect, name))
+        format!("{}.{}", plain(self.db_kind, self.schema), plain(self.db_kind, name))
     }
 
     fn place(&self, object: &Object, target: Option<&str>) -> (On, String) {
@@ -249,7 +250,7 @@ impl<'a> Role<'a> {
                 On::Sequence => format!("use the sequence {object}"),
                 On::Function => format!("call {object}"),
             };
-            Grant { act, sql: grant(self.dialect, &rights, on, &object, self.name) }
+            Grant { act, sql: grant(self.db_kind, &rights, on, &object, self.name) }
         });
         grants.collect()
     }

@@ -62,7 +62,7 @@ pub(crate) fn recallable(layout: &Layout, found: &Found, destination: &CheckedDe
         _ => {
             let name = expand(live.table.get_ref(), &Fill::of(layout, None)).sql;
             let quoted =
-                |table: &str| format!("{}.{}", layout.speech.quote(&layout.schema), layout.speech.quote(table));
+                |table: &str| format!("{}.{}", layout.dialect.quote(&layout.schema), layout.dialect.quote(table));
             let named = |table: &str| name == quoted(table) || name.ends_with(&format!(".{table}"));
             let tables = found.neighbours().into_iter().flatten();
             let table = tables.filter(|(table, _)| named(table)).map(|(_, table)| table).next();
@@ -89,7 +89,7 @@ fn rounded(layout: &Layout, text: &str, name: &str, table: &Table) -> Option<Str
              seconds or milliseconds"
         ));
     }
-    let rounds = |column: &&Column| layout.speech.rounds(&column.data_type);
+    let rounds = |column: &&Column| layout.dialect.rounds(&column.data_type);
     let Column { name: column, data_type, .. } = told_in(text).filter_map(|name| table.column(name)).find(rounds)?;
     Some(format!(
         "a replayed job is known by the microsecond that it was told to run at, and {name}.{column} is {data_type}: it keeps \

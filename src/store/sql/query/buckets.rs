@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::db::cells::Cells;
 use crate::db::{Gate, Row, Statement};
 use crate::domain::time::Timestamp;
-use crate::store::sql::dialect::Speech;
+use crate::store::sql::dialect::Dialect;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::group_by::{Grouping, Tally, untrusted};
 use crate::store::sql::query::layout::{Expr, Layout};
@@ -83,7 +83,7 @@ impl<'a> Axis<'a> {
 
     /// The bucket's expression.
     pub(crate) fn bucket(&self) -> String {
-        self.layout.speech.bucket(&self.order.raw, self.order.kind, self.width())
+        self.layout.dialect.bucket(&self.order.raw, self.order.kind, self.width())
     }
 
     /// The bucket that a place on the axis lies in.
@@ -95,7 +95,7 @@ impl<'a> Axis<'a> {
     pub(crate) fn from(&self, sql: &mut Sql, bucket: i64) {
         let start = self.start_of(bucket);
         if self.is_time() {
-            self.layout.speech.at_or_after(sql, &self.order.raw, self.order.kind, Timestamp(start));
+            self.layout.dialect.at_or_after(sql, &self.order.raw, self.order.kind, Timestamp(start));
         } else {
             sql.push(&format!("{} >= ", self.order.raw)).push_int(start);
         }
@@ -105,7 +105,7 @@ impl<'a> Axis<'a> {
     pub(crate) fn before(&self, sql: &mut Sql, bucket: i64) {
         let start = self.start_of(bucket);
         if self.is_time() {
-            self.layout.speech.not_at_or_after(sql, &self.order.raw, self.order.kind, Timestamp(start));
+            self.layout.dialect.not_at_or_after(sql, &self.order.raw, self.order.kind, Timestamp(start));
         } else {
             sql.push(&format!("({} >= ", self.order.raw)).push_int(start).push(") IS NOT TRUE");
         }
@@ -132,24 +132,24 @@ impl<'a> Axis<'a> {
 
     /// The clock alone; one row.
     pub(crate) fn clock(&self) -> Statement {
-        let mut sql = Sql::new(self.layout.speech);
-        sql.push(&format!("SELECT {}, NULL, NULL, NULL, NULL", self.layout.speech.clock()));
+        let mut sql = Sql::new(self.layout.dialect);
+        sql.push(&format!("SELECT {}, NULL, NULL, NULL, NULL", self.layout.dialect.clock()));
         sql.done()
     }
 
     /// The clock, the change token, how far the order reaches, what tells of rewritten rows, and whether the server takes
     /// changes; one row.
     pub(crate) fn look(&self) -> Statement {
-        let speech = self.layout.speech;
-        let mut sql = Sql::new(speech);
+        let dialect = self.layout.dialect;
+        let mut sql = Sql::new(dialect);
         let reach = match self.is_time() {
             true => "NULL".to_owned(),
             false => format!("(SELECT max({}) FROM {} AS t)", self.order.raw, self.layout.table),
         };
-        sql.push(&format!("SELECT {}, {}, {reach}, ", speech.clock(), self.token().unwrap_or("NULL")));
-        let rewrites = if self.layout.is_whole() { speech.rewrites(&mut sql, &self.layout.table) } else { None };
+        sql.push(&format!("SELECT {}, {}, {reach}, ", dialect.clock(), self.token().unwrap_or("NULL")));
+        let rewrites = if self.layout.is_whole() { dialect.rewrites(&mut sql, &self.layout.table) } else { None };
         sql.push(rewrites.as_deref().unwrap_or("NULL"));
-        sql.push(&format!(", {}", speech.gate().unwrap_or("NULL")));
+        sql.push(&format!(", {}", dialect.gate().unwrap_or("NULL")));
         sql.done()
     }
 
@@ -176,14 +176,14 @@ impl<'a> Axis<'a> {
 
     fn token(&self) -> Option<&'static str> {
         // How far keys reach is read along with it.
-        let token = self.layout.speech.change_token(self.is_time());
+        let token = self.layout.dialect.change_token(self.is_time());
         token.filter(|_| self.layout.has_transactions)
     }
 
     /// Writes that anything may have changed since a look.
     pub(crate) fn gate(&self, sql: &mut Sql, since: Option<&Mark>) {
         // Asked for along with the look, which comes first.
-        let again = self.layout.speech.change_token_again(self.is_time());
+        let again = self.layout.dialect.change_token_again(self.is_time());
         let Some(expression) = self.token().and(again) else { return };
         for token in since.into_iter().filter(|mark| mark.unsure.is_none()).flat_map(Mark::tokens) {
             sql.push(&format!(" AND {expression} <> ")).push_text(token);
@@ -257,7 +257,7 @@ impl Look {
         let reach = if axis.is_time() { self.clock.0 } else { self.reach.unwrap_or(0) };
         let (slack, overlap) = if axis.is_time() { (TIME_SLACK, TIME_OVERLAP) } else { (KEY_SLACK, KEY_OVERLAP) };
         let mut looks = before.map(|m| m.looks.clone()).unwrap_or_default();
-        let span = self.token.as_deref().and_then(|t| axis.layout.speech.token_span(t));
+        let span = self.token.as_deref().and_then(|t| axis.layout.dialect.token_span(t));
         let bound = match span {
             None => reach.saturating_sub(overlap),
             Some((oldest, next)) => {
@@ -274,9 +274,9 @@ impl Look {
         let rewrites_seen = self.rewrites;
         let rewrites = before.map_or(rewrites_seen.clone(), |m| m.rewrites.clone());
         let inserted = before.map_or(self.inserted, |m| m.inserted);
-        let speech = axis.layout.speech;
-        let here = self.token.as_deref().and_then(|token| speech.token_connection(token));
-        let is_other = |token: &&str| here.is_some() && speech.token_connection(token) != here;
+        let dialect = axis.layout.dialect;
+        let here = self.token.as_deref().and_then(|token| dialect.token_connection(token));
+        let is_other = |token: &&str| here.is_some() && dialect.token_connection(token) != here;
         let others = before.into_iter().flat_map(Mark::tokens).filter(is_other);
         let others = others.take(CONNECTIONS).map(str::to_owned).collect();
         Mark { token: self.token, others, looks, bound, floor, rewrites, rewrites_seen, inserted, unsure: None }
@@ -290,8 +290,8 @@ impl Mark {
     }
 
     /// The same, of a look that has counted these, with a token that nobody knew before.
-    pub(crate) fn counted(self, speech: &dyn Speech, cells: &[Cell]) -> Self {
-        let is_unsure = speech.is_token_early() && self.token.is_some();
+    pub(crate) fn counted(self, dialect: &dyn Dialect, cells: &[Cell]) -> Self {
+        let is_unsure = dialect.is_token_early() && self.token.is_some();
         Self { unsure: is_unsure.then(|| Arc::new(digests(cells))), ..self }
     }
 
@@ -369,8 +369,8 @@ pub(crate) fn cells(counted: Vec<crate::store::sql::query::group_by::Counted>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::db::Dialect;
-    use crate::store::sql::dialect::speech;
+    use crate::db::DatabaseKind;
+    use crate::store::sql::dialect::dialect;
 
     fn cell(bucket: i64, value: &str, n: u64) -> Cell {
         Cell { bucket, value: Some(value.into()), n, first_seen: None, last_seen: None, example: None }
@@ -380,7 +380,7 @@ mod tests {
     fn what_is_counted_once_more_tells_whether_anything_was_missing() {
         let mark = || Mark { token: Some("7".to_owned()), ..Mark::default() };
         let first = [cell(1, "a", 2), cell(2, "a", 1), cell(2, "b", 4)];
-        let unsure = mark().counted(speech(Dialect::Mysql), &first);
+        let unsure = mark().counted(dialect(DatabaseKind::Mysql), &first);
         assert_eq!(unsure.has_missed(&first, 0), Some(false));
         assert_eq!(unsure.has_missed(&first[1..], 2), Some(false), "what lies before is not counted any more");
         let later = Cell { last_seen: Some(Timestamp(5)), ..cell(2, "a", 1) };
@@ -394,7 +394,15 @@ mod tests {
             assert_eq!(unsure.has_missed(&now, 2), Some(true), "{now:?}");
         }
         assert_eq!(mark().has_missed(&[], 0), None);
-        assert_eq!(mark().counted(speech(Dialect::Postgres), &first).has_missed(&[], 0), None, "a token is a snapshot");
-        assert_eq!(Mark::default().counted(speech(Dialect::Mysql), &first).has_missed(&[], 0), None, "nobody tells");
+        assert_eq!(
+            mark().counted(dialect(DatabaseKind::Postgres), &first).has_missed(&[], 0),
+            None,
+            "a token is a snapshot"
+        );
+        assert_eq!(
+            Mark::default().counted(dialect(DatabaseKind::Mysql), &first).has_missed(&[], 0),
+            None,
+            "nobody tells"
+        );
     }
 }

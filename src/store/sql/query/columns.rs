@@ -34,13 +34,13 @@ pub(crate) const WIDTH: usize = 15;
 
 /// Writes the light columns, followed by those that `extras` asks for (NULL for what is not asked for).
 pub(crate) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extras) {
-    let speech = layout.speech;
+    let dialect = layout.dialect;
     let head = || message_head(layout).unwrap_or_else(|| "NULL".to_owned());
     let shown = |part: Part| if extras.record_only { "NULL".to_owned() } else { contract(layout, part) };
     let whole = |wanted: bool, part: Part| if wanted { whole(layout, part) } else { "NULL".to_owned() };
     let columns: [String; WIDTH] = [
         layout.key_text.clone(),
-        speech.position(&order.raw, order.kind),
+        dialect.position(&order.raw, order.kind),
         contract(layout, Part::At),
         contract(layout, Part::State),
         contract(layout, Part::Error),
@@ -66,17 +66,17 @@ pub(crate) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
 /// As much of the message as a light row carries.
 pub(crate) fn message_head(layout: &Layout) -> Option<String> {
     let message = layout.part(Part::MessageHead).or_else(|| layout.part(Part::Message))?;
-    Some(layout.speech.contract(&layout.speech.head(&message.raw, MESSAGE_HEAD), FieldKind::Text))
+    Some(layout.dialect.contract(&layout.dialect.head(&message.raw, MESSAGE_HEAD), FieldKind::Text))
 }
 
 /// A part as a contract column; NULL where the layout has none.
 pub(crate) fn contract(layout: &Layout, part: Part) -> String {
-    layout.part(part).map_or("NULL".to_owned(), |e| layout.speech.contract(&e.raw, e.kind))
+    layout.part(part).map_or("NULL".to_owned(), |e| layout.dialect.contract(&e.raw, e.kind))
 }
 
 /// A heavy part as a contract column that keeps its bytes, also where they are no text.
 pub(crate) fn whole(layout: &Layout, part: Part) -> String {
-    layout.part(part).map_or("NULL".to_owned(), |e| layout.speech.whole_text(&e.raw, e.kind))
+    layout.part(part).map_or("NULL".to_owned(), |e| layout.dialect.whole_text(&e.raw, e.kind))
 }
 
 /// Reads the columns that [`select`] wrote.

@@ -62,19 +62,19 @@ pub(crate) struct Grouping<'a> {
 impl Grouping<'_> {
     /// The facet's expression, told apart exactly.
     pub(crate) fn value(&self) -> String {
-        let speech = self.layout.speech;
+        let dialect = self.layout.dialect;
         let at = self.layout.part(Part::At);
         match (self.facet, at) {
-            (Facet::Hour, Some(at)) => speech.hour(&at.raw, at.kind),
+            (Facet::Hour, Some(at)) => dialect.hour(&at.raw, at.kind),
             (Facet::Fingerprint, _) => {
                 let of = |part: Option<String>| part.map_or("''".to_owned(), |text| format!("COALESCE({text}, '')"));
                 let class = of(self.layout.part(Part::Error).map(|_| contract(self.layout, Part::Error)));
                 let message = of(message_head(self.layout));
-                speech.group(&TextExpression::spoken(speech.concat(&[&class, &format!("'{BETWEEN}'"), &message])))
+                dialect.group(&TextExpression::spoken(dialect.concat(&[&class, &format!("'{BETWEEN}'"), &message])))
             }
             (facet, _) => match part_of_facet(facet).and_then(|p| self.layout.part(p)) {
-                Some(expr) if expr.kind == FieldKind::Text => speech.group(&expr.text()),
-                Some(expr) => speech.contract(&expr.raw, expr.kind),
+                Some(expr) if expr.kind == FieldKind::Text => dialect.group(&expr.text()),
+                Some(expr) => dialect.contract(&expr.raw, expr.kind),
                 None => "NULL".to_owned(),
             },
         }
@@ -101,7 +101,7 @@ impl Grouping<'_> {
     ) -> Statement {
         let (at, kind) = self.at();
         // What is no time would be the first of all, or the last, and hide those that are.
-        let time = format!("CASE WHEN {} THEN {at} END", self.layout.speech.is_countable(&at, kind));
+        let time = format!("CASE WHEN {} THEN {at} END", self.layout.dialect.is_countable(&at, kind));
         self.counting(from, judge, &time, slot, within)
     }
 
@@ -124,13 +124,13 @@ impl Grouping<'_> {
         slot: Option<&(dyn Fn(&mut Sql) + Sync)>,
         within: impl FnOnce(&mut Sql),
     ) -> Statement {
-        let (speech, kind) = (self.layout.speech, self.at().1);
-        let mut sql = Sql::new(speech);
+        let (dialect, kind) = (self.layout.dialect, self.at().1);
+        let mut sql = Sql::new(dialect);
         let slot_out = if slot.is_some() { "s" } else { "NULL" };
-        let (min, max) = (speech.contract("min(a)", kind), speech.contract("max(a)", kind));
+        let (min, max) = (dialect.contract("min(a)", kind), dialect.contract("max(a)", kind));
         sql.push(&format!(
             "SELECT {}, {slot_out}, count(*), {min}, {max} FROM (SELECT {} AS v, {time} AS a",
-            speech.contract("v", FieldKind::Text),
+            dialect.contract("v", FieldKind::Text),
             self.value(),
         ));
         if let Some(slot) = slot {
@@ -141,7 +141,7 @@ impl Grouping<'_> {
         sql.push(&format!(" FROM {from} WHERE "));
         judge.push(&mut sql);
         within(&mut sql);
-        sql.push(&format!(") AS x GROUP BY {}", speech.told_apart("v")));
+        sql.push(&format!(") AS x GROUP BY {}", dialect.told_apart("v")));
         if slot.is_some() {
             sql.push(", s");
         }

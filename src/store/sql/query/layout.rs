@@ -10,7 +10,7 @@ use crate::domain::filter::Key;
 use crate::domain::job::State;
 use crate::store::SortKey;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{BatchRow, Speech, TextExpression};
+use crate::store::sql::dialect::{BatchRow, Dialect, TextExpression};
 
 /// What stands in an id between what the key is unique within and the key, which has none of it.
 const SCOPE_END: char = '/';
@@ -56,7 +56,7 @@ impl Expr {
 
 /// A layout in one database.
 pub(crate) struct Layout {
-    pub(crate) speech: &'static dyn Speech,
+    pub(crate) dialect: &'static dyn Dialect,
     pub(crate) adapter: String,
     pub(crate) spec: Spec,
     pub(crate) schema: String,
@@ -94,15 +94,15 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn new(
-        speech: &'static dyn Speech,
+        dialect: &'static dyn Dialect,
         adapter: &Adapter,
         spec: &Spec,
         schema: &str,
         found: &Table,
     ) -> Self {
-        let table = format!("{}.{}", speech.quote(schema), speech.quote(&spec.table));
-        let names = Names { table: &table, schema: speech.quote(schema), spec };
-        let expr = |field: &Field| expression(speech, field, found, &names);
+        let table = format!("{}.{}", dialect.quote(schema), dialect.quote(&spec.table));
+        let names = Names { table: &table, schema: dialect.quote(schema), spec };
+        let expr = |field: &Field| expression(dialect, field, found, &names);
         let f = &spec.fields;
         let parts = [
             (Part::At, Some(&f.at)),
@@ -131,13 +131,13 @@ impl Layout {
         let collation = key.column.as_deref().and_then(|c| found.column(c)).and_then(|c| c.collation.clone());
         let scope = spec.scope.as_ref().map(expr);
         let padded =
-            key.column.as_deref().and_then(|c| found.column(c)).is_some_and(|c| speech.is_padded(&c.data_type));
+            key.column.as_deref().and_then(|c| found.column(c)).is_some_and(|c| dialect.is_padded(&c.data_type));
         let bare = match padded {
-            true => speech.contract(&speech.contract(&key.raw, key.kind), FieldKind::Text),
-            false => speech.contract(&key.raw, FieldKind::Text),
+            true => dialect.contract(&dialect.contract(&key.raw, key.kind), FieldKind::Text),
+            false => dialect.contract(&key.raw, FieldKind::Text),
         };
         let key_text = scope.as_ref().map_or(bare.clone(), |scope| {
-            speech.concat(&[&speech.contract(&scope.raw, FieldKind::Text), &format!("'{SCOPE_END}'"), &bare])
+            dialect.concat(&[&dialect.contract(&scope.raw, FieldKind::Text), &format!("'{SCOPE_END}'"), &bare])
         });
         let join = spec.join.as_ref().map_or(String::new(), |j| format!(" {}", names.fill(j.get_ref().trim())));
         let conditions = State::ALL.into_iter().filter_map(|state| {
@@ -147,10 +147,10 @@ impl Layout {
         let has_transactions = found.without_transactions.is_none() && !found.is_elsewhere;
         // What has no transactions is stored in files that go by no key.
         let is_primary = found.unique.get("").is_some_and(|of| of.iter().eq(key.column.iter()));
-        let leads = key.column.as_deref().and_then(|c| found.column(c)).is_some_and(|c| speech.leads(c));
-        let by_key = speech.by_primary_key().filter(|_| leads && is_primary && scope.is_none() && has_transactions);
+        let leads = key.column.as_deref().and_then(|c| found.column(c)).is_some_and(|c| dialect.leads(c));
+        let by_key = dialect.by_primary_key().filter(|_| leads && is_primary && scope.is_none() && has_transactions);
         Self {
-            speech,
+            dialect,
             adapter: adapter.name.clone(),
             schema: schema.to_owned(),
             more: spec.more.iter().map(|(name, field)| (name.clone(), expr(field))).collect(),
@@ -198,8 +198,8 @@ impl Layout {
 
     /// The expression of any field of an adapter over the same table.
     pub(crate) fn expr(&self, field: &Field) -> Expr {
-        let names = Names { table: &self.table, schema: self.speech.quote(&self.schema), spec: &self.spec };
-        expression(self.speech, field, &Table { columns: self.columns.clone(), ..Table::default() }, &names)
+        let names = Names { table: &self.table, schema: self.dialect.quote(&self.schema), spec: &self.spec };
+        expression(self.dialect, field, &Table { columns: self.columns.clone(), ..Table::default() }, &names)
     }
 
     /// A job's id as a text.
@@ -227,10 +227,10 @@ impl Layout {
     /// Writes whether a row is one of these jobs.
     pub(crate) fn keys_in(&self, sql: &mut Sql, ids: &[String]) {
         let Some(scope) = &self.scope else {
-            return self.speech.keys_in(sql, &self.key.raw, self.key.kind, ids);
+            return self.dialect.keys_in(sql, &self.key.raw, self.key.kind, ids);
         };
         let apart: Vec<(String, String)> = ids.iter().map(|id| self.parts_of(id)).collect();
-        self.speech.pairs_in(sql, &scope.raw, (&self.key.raw, self.key.kind), &apart);
+        self.dialect.pairs_in(sql, &scope.raw, (&self.key.raw, self.key.kind), &apart);
     }
 
     /// Whether text is a job's id as the database prints it.
@@ -380,26 +380,26 @@ impl Names<'_> {
     }
 }
 
-fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: &Names<'_>) -> Expr {
-    let readable = |raw: String, kind: FieldKind| if kind == FieldKind::Json { speech.json_text(&raw) } else { raw };
+fn expression(dialect: &'static dyn Dialect, field: &Field, table: &Table, names: &Names<'_>) -> Expr {
+    let readable = |raw: String, kind: FieldKind| if kind == FieldKind::Json { dialect.json_text(&raw) } else { raw };
     let Some(name) = field.column.as_ref().map(|c| c.get_ref().clone()) else {
         let sql = field.sql.as_ref().map(|s| names.fill(s.get_ref().trim())).unwrap_or_default();
         let raw = readable(format!("({sql})"), field.kind);
         return Expr { raw, kind: field.kind, column: None, nullable: true, is_spoken: false };
     };
     let column = table.column(&name);
-    let quoted = format!("t.{}", speech.quote(&name));
-    let cast = field.kind == FieldKind::Text && column.is_some_and(|c| !speech.is_text(&c.data_type));
-    let raw = if cast { speech.contract(&quoted, FieldKind::Text) } else { readable(quoted, field.kind) };
+    let quoted = format!("t.{}", dialect.quote(&name));
+    let cast = field.kind == FieldKind::Text && column.is_some_and(|c| !dialect.is_text(&c.data_type));
+    let raw = if cast { dialect.contract(&quoted, FieldKind::Text) } else { readable(quoted, field.kind) };
     let nullable = column.is_none_or(|c| c.nullable);
-    let natural = field.kind == FieldKind::Int && column.is_some_and(|c| speech.is_natural(&c.data_type));
+    let natural = field.kind == FieldKind::Int && column.is_some_and(|c| dialect.is_natural(&c.data_type));
     let epoch = column.and_then(|c| names.spec.epoch_of(&names.spec.table, c));
     let kind = match field.kind {
         FieldKind::Utc | FieldKind::Instant => epoch.unwrap_or(field.kind),
         _ if natural => FieldKind::Natural,
         kind => kind,
     };
-    let is_spoken = cast || column.is_some_and(|c| speech.is_spoken(c));
+    let is_spoken = cast || column.is_some_and(|c| dialect.is_spoken(c));
     Expr { raw, kind, column: Some(name), nullable, is_spoken }
 }
 
@@ -417,8 +417,8 @@ fn is_key(text: &str, kind: FieldKind) -> bool {
 mod tests {
     use super::*;
     use crate::adapter::built_in;
-    use crate::db::Dialect;
-    use crate::store::sql::dialect::speech;
+    use crate::db::DatabaseKind;
+    use crate::store::sql::dialect::dialect;
 
     #[test]
     fn only_what_all_dead_jobs_are_ordered_by_limits_a_list_to_them() {
@@ -433,7 +433,7 @@ mod tests {
         let limits = |index: &str, dead: bool| {
             let indexes = BTreeMap::from([("i".to_owned(), vec!["state".to_owned(), index.to_owned()])]);
             let table = Table { indexes, ..Table::default() };
-            let layout = Layout::new(speech(Dialect::Postgres), &adapter, &spec, "public", &table);
+            let layout = Layout::new(dialect(DatabaseKind::Postgres), &adapter, &spec, "public", &table);
             layout.among(dead).map(str::to_owned)
         };
         assert!(limits(&time, true).is_some_and(|condition| condition.contains("t.state = ")));

@@ -99,7 +99,7 @@ fn edited(text: String, set: &[(String, String)]) -> std::result::Result<String,
 
 /// Pushes an expression of an adapter as a contract column, its placeholders filled in.
 pub(crate) fn push_expr(sql: &mut Sql, layout: &Layout, expr: &Expr, fill: &Fill<'_>) {
-    let column = layout.speech.whole_text(&expr.raw, expr.kind);
+    let column = layout.dialect.whole_text(&expr.raw, expr.kind);
     match expr.column {
         // A column may have any name: what stands in braces there is no placeholder.
         Some(_) => drop(sql.push(&column)),

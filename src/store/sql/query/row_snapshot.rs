@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::adapter::{Column, Keep};
 use crate::db::cells::Cells;
 use crate::domain::time::Timestamp;
-use crate::store::sql::dialect::{BatchRow, Form, INEXACT, Speech, ValueSort};
+use crate::store::sql::dialect::{BatchRow, Dialect, Form, INEXACT, ValueSort};
 use crate::store::{Result, StoreError};
 
 /// The member that tells when a replayed job was told to run; no column is called that.
@@ -32,14 +32,14 @@ pub(crate) struct Keeping {
 
 impl Keeping {
     /// What an adapter says is to be kept; columns that the table does not have are none.
-    pub(crate) fn of(speech: &dyn Speech, columns: &[Column], keep: &Keep) -> Self {
+    pub(crate) fn of(dialect: &dyn Dialect, columns: &[Column], keep: &Keep) -> Self {
         let wanted = |column: &&Column| keep.holds(&column.name);
         let read = |column: &Column| {
-            let (expr, form) = speech.kept(column);
+            let (expr, form) = dialect.kept(column);
             (member(&column.name), expr, form)
         };
         let columns: Vec<&Column> = columns.iter().filter(wanted).collect();
-        let nulls = if columns.is_empty() { None } else { speech.nulls(&columns) };
+        let nulls = if columns.is_empty() { None } else { dialect.nulls(&columns) };
         Self { columns: columns.into_iter().map(read).collect(), nulls, ..Self::default() }
     }
 

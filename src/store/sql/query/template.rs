@@ -50,30 +50,30 @@ pub(crate) fn own_instants(text: &str) -> bool {
 
 /// A statement with its placeholders filled in.
 pub(crate) fn expand(text: &str, fill: &Fill<'_>) -> Statement {
-    let mut sql = Sql::new(fill.layout.speech);
+    let mut sql = Sql::new(fill.layout.dialect);
     push(&mut sql, text, fill);
     sql.done()
 }
 
 /// The present instant as the column for the last change has its times.
 fn touched(layout: &Layout) -> String {
-    let speech = layout.speech;
+    let dialect = layout.dialect;
     match layout.part(Part::Touched).map(|expr| expr.kind) {
-        Some(kind) if kind.is_epoch() => speech.now_epoch(kind),
-        Some(FieldKind::Utc) => speech.now_utc().to_owned(),
-        _ => speech.now().to_owned(),
+        Some(kind) if kind.is_epoch() => dialect.now_epoch(kind),
+        Some(FieldKind::Utc) => dialect.now_utc().to_owned(),
+        _ => dialect.now().to_owned(),
     }
 }
 
 /// Pushes text with its placeholders filled in.
 pub(crate) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
-    let (layout, speech) = (fill.layout, fill.layout.speech);
+    let (layout, dialect) = (fill.layout, fill.layout.dialect);
     for piece in pieces(text) {
         match piece {
             Piece::Sql(text) => drop(sql.push(text)),
             Piece::Hole("table") => drop(sql.push(&layout.table)),
             Piece::Hole("from") => drop(sql.push(&layout.from)),
-            Piece::Hole("schema") => drop(sql.push(&speech.quote(&layout.schema))),
+            Piece::Hole("schema") => drop(sql.push(&dialect.quote(&layout.schema))),
             Piece::Hole("target") => drop(sql.push(fill.target.unwrap_or("NULL"))),
             Piece::Hole("key") => drop(sql.push(&layout.key_text)),
             Piece::Hole("error_class") => drop(sql.push(&contract(layout, Part::Error))),
@@ -88,25 +88,31 @@ pub(crate) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
                     kept: text.contains("b.kept"),
                     live: fill.live.filter(|_| text.contains("b.live")),
                 };
-                speech.batch(sql, &layout.apart(fill.batch), layout.key.kind, layout.key_collation.as_deref(), columns);
+                dialect.batch(
+                    sql,
+                    &layout.apart(fill.batch),
+                    layout.key.kind,
+                    layout.key_collation.as_deref(),
+                    columns,
+                );
             }
-            Piece::Hole("now") => drop(sql.push(speech.now())),
+            Piece::Hole("now") => drop(sql.push(dialect.now())),
             Piece::Hole("touched") => drop(sql.push(&touched(layout))),
-            Piece::Hole("now_utc") => drop(sql.push(speech.now_utc())),
+            Piece::Hole("now_utc") => drop(sql.push(dialect.now_utc())),
             Piece::Hole(hole @ ("run" | "undone")) => {
                 let place = sql.text(if hole == "run" { fill.run } else { fill.undone });
-                sql.push(&speech.cast(&place, FieldKind::Text));
+                sql.push(&dialect.cast(&place, FieldKind::Text));
             }
             Piece::Hole("to_queue") => {
                 let place = sql.bind(Bind::Text(fill.to_queue.map(str::to_owned)));
-                sql.push(&speech.cast(&place, FieldKind::Text));
+                sql.push(&dialect.cast(&place, FieldKind::Text));
             }
             Piece::Hole("once") => drop(sql.push(if fill.once { "1 = 1" } else { "1 = 0" })),
             Piece::Hole(hole) => {
                 // `run_after` and `run_after_utc`: the file was validated, there are no others.
                 let instant = match layout.due {
-                    Some(kind) => speech.epoch_or_now(sql, fill.run_after, kind),
-                    None => speech.instant_or_now(sql, fill.run_after, hole == "run_after"),
+                    Some(kind) => dialect.epoch_or_now(sql, fill.run_after, kind),
+                    None => dialect.instant_or_now(sql, fill.run_after, hole == "run_after"),
                 };
                 sql.push(&instant);
             }

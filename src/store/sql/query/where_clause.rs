@@ -141,7 +141,7 @@ impl<'a> Judge<'a> {
         }
         if let Some(expr) = self.layout.part(Part::State).filter(|_| is_told_last) {
             sql.push(" AND ");
-            self.layout.speech.is_one_of(sql, &expr.text(), self.layout.words(State::Dead));
+            self.layout.dialect.is_one_of(sql, &expr.text(), self.layout.words(State::Dead));
         }
         if first {
             sql.push("1 = 1");
@@ -158,7 +158,7 @@ impl<'a> Judge<'a> {
     fn may_be_dead(&self, sql: &mut Sql) -> bool {
         let is_of_words = self.layout.condition(State::Dead).is_none();
         let expr = self.layout.part(Part::State).filter(|_| is_of_words && !self.layout.words(State::Dead).is_empty());
-        expr.is_some_and(|expr| self.layout.speech.may_be_one_of(sql, &expr.text(), self.layout.words(State::Dead)))
+        expr.is_some_and(|expr| self.layout.dialect.may_be_one_of(sql, &expr.text(), self.layout.words(State::Dead)))
     }
 
     /// Writes when a job must have died that passes, each condition before an AND: what died at other times need not be looked
@@ -183,7 +183,7 @@ impl<'a> Judge<'a> {
         let Some(death) = self.death().filter(|death| !death.falls_back || rows == Rows::Timed) else { return };
         let expr = death.expr(rows);
         for (from, to) in self.spans() {
-            self.layout.speech.roughly(sql, &expr.raw, expr.kind, from, to);
+            self.layout.dialect.roughly(sql, &expr.raw, expr.kind, from, to);
         }
     }
 
@@ -250,7 +250,7 @@ impl<'a> Judge<'a> {
     }
 
     fn value(&self, sql: &mut Sql, expr: &Expr, test: &Test) {
-        let speech = self.layout.speech;
+        let dialect = self.layout.dialect;
         match test {
             Test::Text(pattern) => self.text(sql, expr, pattern),
             Test::Number { min, max } => {
@@ -266,11 +266,11 @@ impl<'a> Judge<'a> {
                 sql.push(&format!("({} IS NOT NULL", expr.raw));
                 if let Some(TimeBound::At(at)) = from {
                     sql.push(" AND ");
-                    speech.at_or_after(sql, &expr.raw, expr.kind, *at);
+                    dialect.at_or_after(sql, &expr.raw, expr.kind, *at);
                 }
                 if let Some(TimeBound::At(at)) = to {
                     sql.push(" AND ");
-                    speech.earlier(sql, &expr.raw, expr.kind, *at);
+                    dialect.earlier(sql, &expr.raw, expr.kind, *at);
                 }
                 sql.push(")");
             }
@@ -281,21 +281,21 @@ impl<'a> Judge<'a> {
     }
 
     fn text(&self, sql: &mut Sql, expr: &Expr, pattern: &Pattern) {
-        let speech = self.layout.speech;
+        let dialect = self.layout.dialect;
         let text = as_text(self.layout, expr);
         match pattern {
             p if p.is_none() => match expr.kind {
                 FieldKind::Text | FieldKind::Uuid | FieldKind::Json | FieldKind::Lines => {
-                    sql.push(&speech.missing(&text.raw));
+                    sql.push(&dialect.missing(&text.raw));
                 }
                 // Numbers and times are missing or there: none of them is empty.
                 _ => {
                     sql.push(&format!("{} IS NULL", text.raw));
                 }
             },
-            Pattern::Equals(word) => speech.one_of(sql, &text, std::slice::from_ref(word)),
-            Pattern::Glob(parts) => speech.glob(sql, &text, parts),
-            Pattern::Contains(piece) => speech.contains_ascii_fold(sql, &text, std::slice::from_ref(piece)),
+            Pattern::Equals(word) => dialect.one_of(sql, &text, std::slice::from_ref(word)),
+            Pattern::Glob(parts) => dialect.glob(sql, &text, parts),
+            Pattern::Contains(piece) => dialect.contains_ascii_fold(sql, &text, std::slice::from_ref(piece)),
             Pattern::Regex(_) => {
                 sql.push("1 = 1");
             }
@@ -312,7 +312,7 @@ impl<'a> Judge<'a> {
                 if key.kind == FieldKind::Text {
                     // A collation takes other keys for this one, with which an index still finds it.
                     sql.push(" AND ");
-                    self.layout.speech.one_of(sql, &self.layout.id_text(), ids);
+                    self.layout.dialect.one_of(sql, &self.layout.id_text(), ids);
                 }
                 sql.push(")");
             }
@@ -341,10 +341,10 @@ impl<'a> Judge<'a> {
             match words {
                 [] => sql.push("1 = 0"),
                 words => {
-                    let speech = self.layout.speech;
-                    let one_of = |sql: &mut Sql| speech.one_of(sql, &expr.text(), words);
+                    let dialect = self.layout.dialect;
+                    let one_of = |sql: &mut Sql| dialect.one_of(sql, &expr.text(), words);
                     match state == State::Dead && self.mostly_dead {
-                        true => speech.likely(sql, &one_of),
+                        true => dialect.likely(sql, &one_of),
                         false => one_of(sql),
                     }
                     sql
@@ -359,7 +359,7 @@ impl<'a> Judge<'a> {
             .flat_map(|s| self.layout.words(s).iter().cloned())
             .collect();
         sql.push("(");
-        self.layout.speech.one_of(sql, &expr.text(), &others);
+        self.layout.dialect.one_of(sql, &expr.text(), &others);
         sql.push(") IS NOT TRUE");
     }
 
@@ -370,8 +370,8 @@ impl<'a> Judge<'a> {
             return;
         };
         match word {
-            "" => drop(sql.push(&self.layout.speech.missing(&expr.raw))),
-            word => self.layout.speech.one_of(sql, &expr.text(), &[word.to_owned()]),
+            "" => drop(sql.push(&self.layout.dialect.missing(&expr.raw))),
+            word => self.layout.dialect.one_of(sql, &expr.text(), &[word.to_owned()]),
         }
     }
 }
@@ -432,10 +432,10 @@ fn as_text(layout: &Layout, expr: &Expr) -> TextExpression {
         // Written as it stands, like any other text.
         FieldKind::Json | FieldKind::Lines if expr.is_spoken => expr.text(),
         kind @ (FieldKind::Uuid | FieldKind::Json | FieldKind::Lines) => {
-            TextExpression::spoken(layout.speech.contract(&expr.raw, kind))
+            TextExpression::spoken(layout.dialect.contract(&expr.raw, kind))
         }
         // A number, which beside a text would be compared as one.
-        kind => TextExpression::stored(layout.speech.contract(&expr.raw, kind)),
+        kind => TextExpression::stored(layout.dialect.contract(&expr.raw, kind)),
     }
 }
 
@@ -449,15 +449,15 @@ fn and(sql: &mut Sql, first: &mut bool) {
 mod tests {
     use super::*;
     use crate::adapter::{Table, built_in};
-    use crate::db::Dialect;
-    use crate::store::sql::dialect::speech;
+    use crate::db::DatabaseKind;
+    use crate::store::sql::dialect::dialect;
 
     #[test]
     fn only_a_term_for_states_or_a_job_named_by_its_key_reaches_jobs_that_are_not_dead() {
         let adapters = built_in();
         let adapter = adapters.first().unwrap_or_else(|| panic!("no adapter"));
         let spec = adapter.spec("postgres").unwrap_or_else(|| panic!("no layout"));
-        let layout = Layout::new(speech(Dialect::Postgres), adapter, spec, "public", &Table::default());
+        let layout = Layout::new(dialect(DatabaseKind::Postgres), adapter, spec, "public", &Table::default());
         for (text, is_dead_only) in [
             ("", true),
             ("-id:1", true),

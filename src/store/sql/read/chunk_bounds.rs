@@ -181,7 +181,7 @@ impl ChunkReader<'_> {
     async fn outermost(self, direction: &str) -> Result<Option<String>> {
         let layout = self.layout;
         let key = &layout.key.raw;
-        let mut sql = Sql::new(layout.speech);
+        let mut sql = Sql::new(layout.dialect);
         sql.push(&format!("SELECT {} FROM {} ORDER BY {key} {direction} LIMIT 1", layout.key_text, layout.stored));
         let row = self.engine.read(&[sql.done()], self.budget).await?.pop().unwrap_or_default().pop();
         Ok(row.map(|row| Cells::new(row).text()).transpose()?.flatten())
@@ -189,11 +189,11 @@ impl ChunkReader<'_> {
 
     /// What asks for the plan of reading these keys.
     fn plan(self, keys: &Keys) -> Statement {
-        let mut sql = Sql::new(self.layout.speech);
+        let mut sql = Sql::new(self.layout.dialect);
         sql.push(&format!("SELECT 1 FROM {} WHERE ", self.layout.stored));
         keys.push(&mut sql, self.layout);
         let statement = sql.done();
-        Statement { sql: self.layout.speech.explain(&statement.sql), ..statement }
+        Statement { sql: self.layout.dialect.explain(&statement.sql), ..statement }
     }
 
     /// How many rows these plans have to read; `None` where that cannot be told.
@@ -207,7 +207,7 @@ impl ChunkReader<'_> {
         let mut rows = Vec::new();
         for plan in results {
             let plan = plan.into_iter().next().map(|row| Cells::new(row).text()).transpose()?.flatten();
-            rows.extend(plan.and_then(|plan| self.layout.speech.rows_of(&plan)));
+            rows.extend(plan.and_then(|plan| self.layout.dialect.rows_of(&plan)));
         }
         Ok(rows.try_into().ok())
     }
@@ -215,7 +215,7 @@ impl ChunkReader<'_> {
     /// The key behind so many rows, read one after the other.
     async fn pass_over(self, end: ChunkEnd<'_>, rows: u64) -> Result<Option<JobId>> {
         let layout = self.layout;
-        let mut sql = Sql::new(layout.speech);
+        let mut sql = Sql::new(layout.dialect);
         // Nothing is joined: it would be looked up for each row that is passed over.
         sql.push(&format!("SELECT {} FROM {} WHERE ", layout.key_text, layout.stored));
         match end.key {
@@ -250,7 +250,7 @@ impl Keys {
 
 /// Writes how the key compares to one.
 fn push_key(sql: &mut Sql, layout: &Layout, op: &str, id: &JobId) {
-    let place = layout.speech.placed(sql, id.as_str(), layout.key.kind);
+    let place = layout.dialect.placed(sql, id.as_str(), layout.key.kind);
     sql.push(&format!("{} {op} {place}", layout.key.raw));
 }
 

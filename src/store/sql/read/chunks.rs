@@ -95,7 +95,7 @@ impl Window {
     /// Writes whether a row stands in it.
     pub(crate) fn push(&self, sql: &mut Sql, layout: &Layout) {
         match &self.keys {
-            None => layout.speech.in_blocks(sql, self.from, self.to),
+            None => layout.dialect.in_blocks(sql, self.from, self.to),
             Some(keys) => keys.push(sql, layout),
         }
     }
@@ -110,7 +110,7 @@ impl<'s> Reader<'s> {
             return Ok(rows.map(|rows| (rows / ROWS_OF_BLOCK).max(1)));
         }
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
-        let Some(statement) = self.context.layout.speech.blocks(place) else { return Ok(None) };
+        let Some(statement) = self.context.layout.dialect.blocks(place) else { return Ok(None) };
         self.number(statement, budget).await
     }
 
@@ -118,7 +118,7 @@ impl<'s> Reader<'s> {
     pub(crate) fn rows_statement(self) -> Option<Statement> {
         self.context
             .layout
-            .speech
+            .dialect
             .rows(Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table })
     }
 
@@ -130,7 +130,7 @@ impl<'s> Reader<'s> {
     /// How many jobs may leave the table before batches would stand in each other's way: a small one is read from end to end
     /// whatever index leads to the rows, and what is read is locked for as long.
     pub(crate) async fn room(self, budget: &Budget) -> Result<u64> {
-        match (self.context.info.abreast, self.context.layout.speech.locks(), self.rows_statement()) {
+        match (self.context.info.abreast, self.context.layout.dialect.locks(), self.rows_statement()) {
             (false, ..) => Ok(0),
             (true, Locks::Read, Some(statement)) => {
                 Ok(self.number(statement, budget).await?.unwrap_or(0).saturating_sub(SMALL))
@@ -140,7 +140,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// Reads what [`crate::store::sql::dialect::Speech::blocks`] or [`crate::store::sql::dialect::Speech::rows`] asked for.
+/// Reads what [`crate::store::sql::dialect::Plans::blocks`] or [`crate::store::sql::dialect::Plans::rows`] asked for.
 pub(crate) fn read_number(rows: Vec<Row>) -> Result<Option<u64>> {
     let blocks = rows.into_iter().next().map(|row| Cells::new(row).int()).transpose()?.flatten();
     Ok(blocks.and_then(|n| u64::try_from(n).ok()))

@@ -42,16 +42,16 @@ impl<'s> Details<'s> {
     pub(crate) fn detail_statement(self, which: impl FnOnce(&mut Sql)) -> Statement {
         let layout = &self.context.layout;
         let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key);
-        let mut sql = Sql::new(layout.speech);
+        let mut sql = Sql::new(layout.dialect);
         sql.push("SELECT ");
         select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
         let backtrace = whole(layout, Part::Backtrace);
         sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
         for column in others(layout) {
-            sql.push(&format!(", {}", layout.speech.shown(column)));
+            sql.push(&format!(", {}", layout.dialect.shown(column)));
         }
         for expr in layout.more.values() {
-            sql.push(&format!(", {}", layout.speech.contract(&expr.raw, expr.kind)));
+            sql.push(&format!(", {}", layout.dialect.contract(&expr.raw, expr.kind)));
         }
         sql.push(&format!(" FROM {} WHERE ", layout.from));
         which(&mut sql);

@@ -107,7 +107,7 @@ impl<'s> Reader<'s> {
         if valid.is_empty() {
             return Ok(Vec::new());
         }
-        let mut sql = Sql::new(self.context.layout.speech);
+        let mut sql = Sql::new(self.context.layout.dialect);
         sql.push("SELECT ");
         select(&mut sql, &self.context.layout, order, Extras { lineage: true, ..Extras::default() });
         sql.push(&format!(" FROM {} WHERE ", self.context.layout.from));
@@ -207,17 +207,17 @@ impl<'s> Reader<'s> {
         if let Some(known) = known.filter(fresh) {
             return Some(known.ends);
         }
-        let speech = self.context.layout.speech;
+        let dialect = self.context.layout.dialect;
         let among = self.context.layout.among(dead).map_or(String::new(), |condition| format!("{condition} AND "));
         let (raw, table) = (&order.raw, &self.context.layout.table);
         let end = |direction: &str, skipped: usize| {
             let rows = format!("FROM {table} AS t WHERE {among}{raw} IS NOT NULL");
-            speech.contract(
+            dialect.contract(
                 &format!("(SELECT {raw} {rows} ORDER BY {raw} {direction} LIMIT 1 OFFSET {skipped})"),
                 order.kind,
             )
         };
-        let mut sql = Sql::new(speech);
+        let mut sql = Sql::new(dialect);
         let ends = [end("DESC", STRAYS), end("DESC", 0), end("ASC", STRAYS), end("ASC", 0)];
         sql.push(&format!("SELECT {}", ends.join(", ")));
         let budget = Budget::new(Duration::from_millis(500));

@@ -61,11 +61,11 @@ impl<'s> Reader<'s> {
 
     /// The same by the planner; `None` where it cannot be told now.
     async fn planned(self, scan: &Scan<'_>) -> Result<Option<Option<Outlook>>> {
-        let (speech, from, order) = (self.context.layout.speech, &self.context.layout.from, scan.order()?);
+        let (dialect, from, order) = (self.context.layout.dialect, &self.context.layout.from, scan.order()?);
         let all = Segment { null: false, from: None };
-        let explained = |Statement { sql, binds }: Statement| Statement { sql: speech.explain(&sql), binds };
+        let explained = |Statement { sql, binds }: Statement| Statement { sql: dialect.explain(&sql), binds };
         let of = |condition: &dyn Fn(&mut Sql)| {
-            let mut sql = Sql::new(speech);
+            let mut sql = Sql::new(dialect);
             // Of the rows themselves: an index may hold all else.
             sql.push(&format!("SELECT t.* FROM {from} WHERE "));
             condition(&mut sql);
@@ -79,7 +79,7 @@ impl<'s> Reader<'s> {
         let told = self.context.engine.read(&plans, &scan.direct_budget()).await?.into_iter().map(|lines| {
             let line = Row(vec![lines.into_iter().next()?.0.pop()?]);
             let line = Cells::new(line).text().ok()??;
-            Some((speech.cost_of(&line)?, speech.expected_of(&line)?))
+            Some((dialect.cost_of(&line)?, dialect.expected_of(&line)?))
         });
         let told: Option<Vec<(u64, u64)>> = told.collect();
         let Some(&[(cost, passing), (whole, among), (in_order, _)]) = told.as_deref() else { return Ok(Some(None)) };
@@ -107,13 +107,13 @@ impl Scan<'_> {
     fn seldom_question(&self) -> Result<Option<String>> {
         let (judge, layout) = (self.judge, self.layout);
         let is_by_time = self.sort.key == SortKey::Time;
-        if !is_by_time || layout.speech.together().is_none() || !layout.join.is_empty() {
+        if !is_by_time || layout.dialect.together().is_none() || !layout.join.is_empty() {
             return Ok(None);
         }
         let is_timed = matches!(self.order()?.kind, FieldKind::Utc | FieldKind::Instant);
         let asks = judge.lies_apart(self.sort.key) && judge.rest.is_none() && !judge.reads_payload();
         let question = || {
-            let mut sql = Sql::new(layout.speech);
+            let mut sql = Sql::new(layout.dialect);
             judge.push(&mut sql);
             format!("{:?}", sql.done())
         };
@@ -235,7 +235,7 @@ impl Scan<'_> {
         forward: bool,
         (until, guard): (Option<Timestamp>, usize),
     ) -> Result<(Option<Read>, Vec<Read>)> {
-        let together = self.layout.speech.together().unwrap_or_default();
+        let together = self.layout.dialect.together().unwrap_or_default();
         let mut statements = vec![
             Statement { sql: together.to_owned(), binds: Vec::new() },
             self.span_statement(order, segment, forward, (until, guard)),
@@ -263,7 +263,7 @@ impl Scan<'_> {
         let by = self.by(order, false);
         let named = &["by_first", "by_last"][..by.len().min(2)];
         let columns: Vec<String> = (0..WIDTH).map(|i| format!("c{i}")).collect();
-        let mut sql = Sql::new(self.layout.speech);
+        let mut sql = Sql::new(self.layout.dialect);
         // By itself, so that the planner looks for all of them and not for the first in order.
         sql.push("WITH found AS MATERIALIZED (SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
@@ -285,7 +285,7 @@ impl Scan<'_> {
 
     fn behind_statement(&self, order: &Expr, segment: &Segment, forward: bool, until: Timestamp) -> Statement {
         let descending = self.sort.descending == forward;
-        let mut sql = Sql::new(self.layout.speech);
+        let mut sql = Sql::new(self.layout.dialect);
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
         self.push_hit(&mut sql);
@@ -298,7 +298,7 @@ impl Scan<'_> {
 
     /// Writes a further condition: on which side of an instant a row lies.
     fn limit(&self, sql: &mut Sql, order: &Expr, op: &str, at: Timestamp) {
-        let instant = self.layout.speech.instant_or_now(sql, Some(at), order.kind == FieldKind::Instant);
+        let instant = self.layout.dialect.instant_or_now(sql, Some(at), order.kind == FieldKind::Instant);
         sql.push(&format!(" AND {} {op} {instant}", order.raw));
     }
 }

@@ -253,7 +253,7 @@ impl Scan<'_> {
     }
 
     pub(crate) fn direct_statement(&self, order: &Expr, segment: &Segment, forward: bool, limit: usize) -> Statement {
-        let mut sql = Sql::new(self.layout.speech);
+        let mut sql = Sql::new(self.layout.dialect);
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
         self.push_rows(&mut sql, order, segment, forward, limit);
@@ -275,18 +275,18 @@ impl Scan<'_> {
         let key = self.layout.key.column.as_deref().unwrap_or_default();
         let shape = WindowShape {
             table: &self.layout.table,
-            key: &self.layout.speech.quote(key),
+            key: &self.layout.dialect.quote(key),
             by: &self.by(order, segment.null),
             descending: self.sort.descending == forward,
             rows: size,
         };
-        let mut sql = Sql::new(self.layout.speech);
+        let mut sql = Sql::new(self.layout.dialect);
         sql.push("SELECT * FROM (SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
         self.push_hit(&mut sql);
         sql.push(", rn FROM ");
         let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, forward);
-        self.layout.speech.window(&mut sql, &shape, within);
+        self.layout.dialect.window(&mut sql, &shape, within);
         sql.push(&self.layout.join);
         sql.push(&format!(") AS x WHERE hit = 1 OR rn = {size}"));
         sql.done()
@@ -315,7 +315,7 @@ impl Scan<'_> {
 
     /// The same, of rows that are all asked for.
     pub(crate) fn beyond(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
-        let speech = self.layout.speech;
+        let dialect = self.layout.dialect;
         let key = &self.layout.key;
         let descending = self.sort.descending == forward;
         self.older(sql);
@@ -335,23 +335,23 @@ impl Scan<'_> {
         }
         let by_key = segment.null || self.layout.is_key(order);
         if let Some(value) = from.key.as_ref().filter(|_| !by_key && self.layout.is_unique(order)) {
-            let place = speech.placed(sql, value, order.kind);
-            speech.beyond(sql, None, (&order.raw, place), descending);
+            let place = dialect.placed(sql, value, order.kind);
+            dialect.beyond(sql, None, (&order.raw, place), descending);
             return;
         }
         let value = match (&from.key, by_key) {
             (Some(value), false) => {
-                let mut place = || speech.placed(sql, value, order.kind);
+                let mut place = || dialect.placed(sql, value, order.kind);
                 let first = place();
-                if speech.beyond_repeats_key() {
+                if dialect.beyond_repeats_key() {
                     place();
                 }
                 Some((order.raw.as_str(), first))
             }
             _ => None,
         };
-        let id = speech.placed(sql, self.layout.bare(from.id.as_str()), key.kind);
-        speech.beyond(sql, value, (&key.raw, id), descending);
+        let id = dialect.placed(sql, self.layout.bare(from.id.as_str()), key.kind);
+        dialect.beyond(sql, value, (&key.raw, id), descending);
     }
 
     /// Writes that looks have not counted a row, before an AND; nothing where it is no matter.

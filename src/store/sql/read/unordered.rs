@@ -112,7 +112,7 @@ impl Scan<'_> {
 
     fn stored_statement(&self, window: &Window, ahead: Option<&Stored>) -> Result<Statement> {
         let order = self.order()?;
-        let mut sql = Sql::new(self.layout.speech);
+        let mut sql = Sql::new(self.layout.dialect);
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
         sql.push(&format!(" FROM {} WHERE ", self.layout.stored_joined()));

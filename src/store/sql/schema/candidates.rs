@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::adapter::{Adapter, Spec, Table, fit};
 use crate::db::cells::Cells;
 use crate::db::{Engine, Row};
-use crate::store::sql::dialect::{catalogue::table_names, speech};
+use crate::store::sql::dialect::{catalogue::table_names, dialect};
 use crate::store::sql::schema::archive_name::twin_name;
 use crate::store::sql::schema::discovery::{CatalogueTables, read_catalogue};
 use crate::store::{Budget, Result};
@@ -53,24 +53,24 @@ pub enum Renamed {
 /// # Errors
 /// When the catalogue cannot be read.
 pub async fn candidates(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> Result<Candidates> {
-    let dialect = engine.dialect();
-    let specs: Vec<(&Adapter, &[Spec])> = adapters.iter().map(|a| (a, a.variants(dialect.word()))).collect();
+    let db_kind = engine.kind();
+    let specs: Vec<(&Adapter, &[Spec])> = adapters.iter().map(|a| (a, a.variants(db_kind.word()))).collect();
     let known: BTreeSet<String> = specs.iter().flat_map(|(_, specs)| *specs).map(|spec| spec.table.clone()).collect();
     let known: Vec<String> = known.into_iter().collect();
-    let mut statements = vec![table_names::telling(dialect)];
-    statements.extend(table_names::elsewhere(dialect, &known));
+    let mut statements = vec![table_names::telling(db_kind)];
+    statements.extend(table_names::elsewhere(db_kind, &known));
     let mut results = engine.read(&statements, budget).await?.into_iter();
     let mut found = places(results.next().unwrap_or_default())?;
     found.retain(|(schema, table)| schema != OURS && !table.starts_with(OURS));
     found.sort_by_cached_key(|(_, table)| rank(table));
 
-    let usual = speech(dialect).schema_first();
+    let usual = dialect(db_kind).schema_first();
     let label = |schema: &str, table: &str| match usual {
         Some(usual) if usual != schema => format!("{schema}.{table}"),
         _ => table.to_owned(),
     };
     let catalogue = read_catalogue(engine, &names_of(&found, &specs), budget).await?;
-    let mut near: Vec<NearMiss> = renamed(&specs, &catalogue, &found, speech(dialect).longest_name())
+    let mut near: Vec<NearMiss> = renamed(&specs, &catalogue, &found, dialect(db_kind).longest_name())
         .into_iter()
         .map(|((schema, table), adapter, of)| NearMiss {
             table: label(schema, table),
@@ -81,7 +81,7 @@ pub async fn candidates(engine: &Engine, adapters: &[Adapter], budget: &Budget) 
     let mut elsewhere = places(results.next().unwrap_or_default())?;
     elsewhere.truncate(ELSEWHERE);
     if !elsewhere.is_empty() {
-        let readable = engine.read(&[table_names::readable(dialect, &elsewhere)], budget).await?.pop();
+        let readable = engine.read(&[table_names::readable(db_kind, &elsewhere)], budget).await?.pop();
         for (schema, table) in places(readable.unwrap_or_default())? {
             let adapter = specs.iter().find(|(_, specs)| specs.iter().any(|spec| spec.table == table));
             near.extend(adapter.map(|(adapter, _)| NearMiss {

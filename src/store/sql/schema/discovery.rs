@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::adapter::{Adapter, Column, Lacks, Misfit, Right, RowSecurity, Spec, Table, fit, function, veiled};
 use crate::db::cells::Cells;
 use crate::db::target::Target;
-use crate::db::{Dialect, Engine, EngineOptions, Row, Statement};
+use crate::db::{DatabaseKind, Engine, EngineOptions, Row, Statement};
 use crate::store::sql::dialect::catalogue::foreign_keys::ties;
-use crate::store::sql::dialect::{IndexPlace, Place, Unique, catalogue::privileges, speech};
+use crate::store::sql::dialect::{IndexPlace, Place, Unique, catalogue::privileges, dialect};
 use crate::store::sql::schema::archive_name::twin_name;
 use crate::store::sql::schema::destination::ReplayDestination;
 use crate::store::sql::schema::epoch_columns;
@@ -55,8 +55,8 @@ impl Found {
     }
 
     /// What the adapter says of this layout; `None` when it does not speak for this database.
-    pub fn spec<'a>(&self, adapter: &'a Adapter, dialect: &str) -> Option<&'a Spec> {
-        adapter.variants(dialect).get(self.variant)
+    pub fn spec<'a>(&self, adapter: &'a Adapter, db_kind: &str) -> Option<&'a Spec> {
+        adapter.variants(db_kind).get(self.variant)
     }
 
     /// Schema and table, as `--store` takes them and pickers show them.
@@ -146,21 +146,21 @@ pub async fn survey<A: AsRef<[Adapter]>>(
     destination: &ReplayDestination,
     budget: &Budget,
 ) -> Result<(Engine, A, Detection)> {
-    let dialect = target.dialect();
+    let db_kind = target.kind();
     let mut known = None;
     let statements = async {
         let adapters = adapters.await;
-        let mut names = names(adapters.as_ref(), dialect);
+        let mut names = names(adapters.as_ref(), db_kind);
         // Which schema is the store's own is not known yet, and makes no difference to the names.
         names.extend(destination.table_names(""));
-        let statements = catalogue_statement(dialect, &names).into_iter().collect();
+        let statements = catalogue_statement(db_kind, &names).into_iter().collect();
         known = Some((adapters, names));
         statements
     };
     let (engine, mut results) = Engine::connect_reading(target, options, statements, budget).await?;
     let (adapters, names) = known.ok_or_else(|| StoreError::Layout("no adapter could be read".into()))?;
     let mut catalogue = catalogue(&engine, results.pop().unwrap_or_default())?;
-    let specs = specs(adapters.as_ref(), dialect, &catalogue);
+    let specs = specs(adapters.as_ref(), db_kind, &catalogue);
     let functions = functions(&specs, &catalogue);
     complete(&engine, &mut catalogue, &functions, budget).await?;
     epoch_columns::look(&engine, specs.iter().copied(), &mut catalogue, budget).await?;
@@ -173,9 +173,9 @@ pub async fn survey<A: AsRef<[Adapter]>>(
 /// # Errors
 /// When the catalogue cannot be read.
 pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> Result<Detection> {
-    let names = names(adapters, engine.dialect());
+    let names = names(adapters, engine.kind());
     let mut catalogue = read_catalogue(engine, &names, budget).await?;
-    let specs = specs(adapters, engine.dialect(), &catalogue);
+    let specs = specs(adapters, engine.kind(), &catalogue);
     let functions = functions(&specs, &catalogue);
     complete(engine, &mut catalogue, &functions, budget).await?;
     epoch_columns::look(engine, specs.iter().copied(), &mut catalogue, budget).await?;
@@ -186,18 +186,18 @@ pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> R
 type Specs<'a> = Vec<(&'a Adapter, &'a [Spec])>;
 
 /// Those that may have a layout here. The others are not even read.
-fn specs<'a>(adapters: &'a [Adapter], dialect: Dialect, catalogue: &CatalogueTables) -> Specs<'a> {
+fn specs<'a>(adapters: &'a [Adapter], db_kind: DatabaseKind, catalogue: &CatalogueTables) -> Specs<'a> {
     let is_there = |adapter: &&Adapter| {
         let mut names = catalogue.iter().flat_map(|(_, tables)| tables.keys());
         names.any(|name| adapter.tables().contains(name))
     };
-    let spoken = adapters.iter().filter(is_there).map(|a| (a, a.variants(dialect.word())));
+    let spoken = adapters.iter().filter(is_there).map(|a| (a, a.variants(db_kind.word())));
     spoken.filter(|(_, variants)| !variants.is_empty()).collect()
 }
 
 /// The tables that tell the layouts apart, and those that their jobs are archived in.
-fn names(adapters: &[Adapter], dialect: Dialect) -> Vec<String> {
-    let limit = speech(dialect).longest_name();
+fn names(adapters: &[Adapter], db_kind: DatabaseKind) -> Vec<String> {
+    let limit = dialect(db_kind).longest_name();
     let twins = adapters.iter().flat_map(Adapter::tables).map(|table| twin_name(table, limit));
     let names = adapters.iter().flat_map(|a| a.tables().union(a.beside())).cloned();
     names.chain(twins).collect::<BTreeSet<String>>().into_iter().collect()
@@ -294,7 +294,7 @@ pub(in crate::store) async fn read_catalogue(
     names: &[String],
     budget: &Budget,
 ) -> Result<CatalogueTables> {
-    match catalogue_statement(engine.dialect(), names) {
+    match catalogue_statement(engine.kind(), names) {
         Some(statement) => catalogue(engine, engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
         None => Ok(Vec::new()),
     }
@@ -303,7 +303,7 @@ pub(in crate::store) async fn read_catalogue(
 /// Adds what is asked for only where there may be any of it: functions, the policies of tables with row-level security, and
 /// tables that inherit.
 async fn complete(engine: &Engine, catalogue: &mut CatalogueTables, names: &[String], budget: &Budget) -> Result<()> {
-    let speech = speech(engine.dialect());
+    let dialect = dialect(engine.kind());
     let named = |is: &dyn Fn(&Table) -> bool| -> Vec<String> {
         let tables = catalogue.iter().flat_map(|(_, tables)| tables);
         tables.filter(|(_, table)| is(table)).map(|(name, _)| name.clone()).collect()
@@ -312,9 +312,9 @@ async fn complete(engine: &Engine, catalogue: &mut CatalogueTables, names: &[Str
     let asked = |names: &[String], statement: &dyn Fn(&[String]) -> Option<Statement>| {
         (!names.is_empty()).then(|| statement(names)).flatten()
     };
-    let policies = asked(&veiled, &|names| speech.policies(names));
-    let functions = asked(names, &|names| speech.functions(names));
-    let heirs = asked(&parents, &|names| ties(engine.dialect()).heirs(names));
+    let policies = asked(&veiled, &|names| dialect.policies(names));
+    let functions = asked(names, &|names| dialect.functions(names));
+    let heirs = asked(&parents, &|names| ties(engine.kind()).heirs(names));
     let is_asked = [policies.is_some(), functions.is_some(), heirs.is_some()];
     let statements: Vec<Statement> = policies.into_iter().chain(functions).chain(heirs).collect();
     if statements.is_empty() {
@@ -367,8 +367,8 @@ fn index(table: &mut Table, column: &str, places: Vec<IndexPlace>) {
 }
 
 /// What asks for the named tables; nothing where none is named.
-fn catalogue_statement(dialect: Dialect, names: &[String]) -> Option<Statement> {
-    (!names.is_empty()).then(|| speech(dialect).catalogue(names))
+fn catalogue_statement(db_kind: DatabaseKind, names: &[String]) -> Option<Statement> {
+    (!names.is_empty()).then(|| dialect(db_kind).catalogue(names))
 }
 
 /// The tables of a schema.
@@ -381,7 +381,7 @@ fn tables_of(catalogue: &mut CatalogueTables, schema: String) -> &mut BTreeMap<S
 }
 
 fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<CatalogueTables> {
-    let speech = speech(engine.dialect());
+    let dialect = dialect(engine.kind());
     let mut catalogue: CatalogueTables = Vec::new();
     for row in rows {
         let mut cells = Cells::new(row);
@@ -391,7 +391,7 @@ fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<CatalogueTables> {
             Column { name, data_type, nullable: cells.int()? != Some(0), collation: cells.text()?, times: None };
         let table = tables_of(&mut catalogue, schema).entry(table).or_default();
         table.without_transactions = cells.text()?;
-        index(table, &column.name, speech.places(cells.text()?.as_deref().unwrap_or_default()));
+        index(table, &column.name, dialect.places(cells.text()?.as_deref().unwrap_or_default()));
         table.row_security = cells.text()?.map(|role| RowSecurity { role, shows_some: false });
         let kind = cells.int()?;
         table.is_partitioned = kind == Some(1);
@@ -410,7 +410,7 @@ fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<CatalogueTables> {
         }
     }
     catalogue.sort_by(|(a, _), (b, _)| {
-        let comes_first = |schema: &str| speech.schema_first() == Some(schema);
+        let comes_first = |schema: &str| dialect.schema_first() == Some(schema);
         comes_first(b).cmp(&comes_first(a)).then_with(|| a.cmp(b))
     });
     Ok(catalogue)

@@ -6,7 +6,7 @@ use crate::adapter::{Adapter, Column, Family, FieldKind, Right, Spec, Table, Tim
 use crate::db::cells::Cells;
 use crate::db::{Engine, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{Speech, speech};
+use crate::store::sql::dialect::{Dialect, dialect};
 use crate::store::sql::schema::discovery::CatalogueTables;
 use crate::store::{Budget, Result, StoreError};
 
@@ -30,11 +30,11 @@ pub(crate) async fn look<'a>(
             times.entry(table).or_default().extend(spec.times_of(table));
         }
     }
-    let speech = speech(engine.dialect());
+    let dialect = dialect(engine.kind());
     for (schema, tables) in catalogue {
         for (name, columns) in &times {
             if let Some(table) = tables.get_mut(*name) {
-                mark_texts(speech, table, columns);
+                mark_texts(dialect, table, columns);
             }
         }
         for (name, column) in &wanted {
@@ -54,13 +54,13 @@ pub(crate) async fn look_at(
     column: &str,
     budget: &Budget,
 ) -> Result<()> {
-    let speech = speech(engine.dialect());
+    let dialect = dialect(engine.kind());
     let may_read = !table.lacks(Right::Select, &BTreeSet::from([column.to_owned()]));
     let Some(column) = table.columns.iter_mut().find(|c| c.name == column) else { return Ok(()) };
-    if column.times.is_some() || !is_open(speech, column) || !may_read {
+    if column.times.is_some() || !is_open(dialect, column) || !may_read {
         return Ok(());
     }
-    let statement = values(speech, &format!("{}.{}", speech.quote(schema), speech.quote(name)), column);
+    let statement = values(dialect, &format!("{}.{}", dialect.quote(schema), dialect.quote(name)), column);
     let rows = match engine.read(&[statement], budget).await {
         Ok(mut results) => results.pop().unwrap_or_default(),
         Err(error @ (StoreError::Cancelled | StoreError::Unreachable(_))) => return Err(error),
@@ -74,30 +74,30 @@ pub(crate) async fn look_at(
 }
 
 /// Whether the type leaves open what the values of a column are.
-fn is_open(speech: &dyn Speech, column: &Column) -> bool {
-    matches!(Family::of(&column.data_type), Family::Number | Family::Text) || !speech.holds_its_type()
+fn is_open(dialect: &dyn Dialect, column: &Column) -> bool {
+    matches!(Family::of(&column.data_type), Family::Number | Family::Text) || !dialect.holds_its_type()
 }
 
 /// Marks the times that stand in columns of text which the database would not compare with a time.
-fn mark_texts(speech: &dyn Speech, table: &mut Table, times: &BTreeSet<&str>) {
+fn mark_texts(dialect: &dyn Dialect, table: &mut Table, times: &BTreeSet<&str>) {
     let is_text = |column: &&mut Column| Family::of(&column.data_type) == Family::Text;
     let texts = table.columns.iter_mut().filter(|column| times.contains(column.name.as_str())).filter(is_text);
-    for column in texts.filter(|_| !speech.reads_dates_in_text()) {
+    for column in texts.filter(|_| !dialect.reads_dates_in_text()) {
         column.times = Some(Times::Neither("compares with no time".to_owned()));
     }
 }
 
 /// Some values as text.
-fn values(speech: &'static dyn Speech, table: &str, column: &Column) -> Statement {
-    let quoted = speech.quote(&column.name);
-    let value = speech.contract("x.v", FieldKind::Text);
+fn values(dialect: &'static dyn Dialect, table: &str, column: &Column) -> Statement {
+    let quoted = dialect.quote(&column.name);
+    let value = dialect.contract("x.v", FieldKind::Text);
     let is_number = Family::of(&column.data_type) == Family::Number;
     // Numbers say nothing by their type: one has to be found. All else is looked at in passing.
     let from = match is_number {
         true => format!("SELECT t.{quoted} AS v FROM {table} AS t WHERE t.{quoted} IS NOT NULL LIMIT {VALUES}"),
         false => format!("SELECT t.{quoted} AS v FROM {table} AS t LIMIT {ROWS}"),
     };
-    let mut sql = Sql::new(speech);
+    let mut sql = Sql::new(dialect);
     sql.push(&format!("SELECT {value} FROM ({from}) AS x WHERE x.v IS NOT NULL LIMIT {VALUES}"));
     sql.done()
 }

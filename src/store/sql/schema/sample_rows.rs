@@ -3,7 +3,7 @@
 use crate::adapter::{FieldKind, Sample};
 use crate::db::Engine;
 use crate::db::cells::Cells;
-use crate::store::sql::dialect::speech;
+use crate::store::sql::dialect::dialect;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::schema::discovery::read_catalogue;
 use crate::store::{Budget, Result, StoreError};
@@ -27,18 +27,18 @@ pub async fn sample(engine: &Engine, name: &str, budget: &Budget) -> Result<Samp
     let Some((schema, table, columns)) = found else {
         return Err(StoreError::Input(format!("there is no table {name} that this role can see")));
     };
-    let speech = speech(engine.dialect());
-    let mut sql = Sql::new(speech);
+    let dialect = dialect(engine.kind());
+    let mut sql = Sql::new(dialect);
     let texts: Vec<String> = columns
         .columns
         .iter()
-        .map(|c| speech.contract(&format!("t.{}", speech.quote(&c.name)), FieldKind::Text))
+        .map(|c| dialect.contract(&format!("t.{}", dialect.quote(&c.name)), FieldKind::Text))
         .collect();
     sql.push(&format!(
         "SELECT {} FROM {}.{} AS t LIMIT {ROWS}",
         texts.join(", "),
-        speech.quote(schema),
-        speech.quote(table)
+        dialect.quote(schema),
+        dialect.quote(table)
     ));
     let rows = engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
     let texts = |row| {
@@ -46,7 +46,7 @@ pub async fn sample(engine: &Engine, name: &str, budget: &Budget) -> Result<Samp
         columns.columns.iter().map(|_| cells.text()).collect::<Result<Vec<_>>>()
     };
     Ok(Sample {
-        dialect: engine.dialect().word().to_owned(),
+        dialect: engine.kind().word().to_owned(),
         table: table.to_owned(),
         columns: columns.clone(),
         rows: rows.into_iter().map(texts).collect::<Result<Vec<_>>>()?,

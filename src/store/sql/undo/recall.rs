@@ -295,16 +295,16 @@ impl<'s> Recall<'s> {
 
     /// Live rows by key: those that no worker has taken, locked; or all, with whether no worker has.
     fn live_statement(self, work: &Work<'_>, way: &Undo, live: &Live, keys: &[String], lock: bool) -> Statement {
-        let speech = self.context.layout.speech;
-        let key = format!("j.{}", speech.quote(live.key.column.as_ref().map_or("", |column| column.get_ref())));
+        let dialect = self.context.layout.dialect;
+        let key = format!("j.{}", dialect.quote(live.key.column.as_ref().map_or("", |column| column.get_ref())));
         let fill = BatchWriter::new(self.context).fill(work);
         let free = |sql: &mut Sql| {
             sql.push("(");
             push(sql, way.taken.get_ref(), &fill);
             sql.push(") IS NOT TRUE");
         };
-        let mut sql = Sql::new(speech);
-        sql.push(&format!("SELECT {}", speech.contract(&key, FieldKind::Text)));
+        let mut sql = Sql::new(dialect);
+        sql.push(&format!("SELECT {}", dialect.contract(&key, FieldKind::Text)));
         if !lock {
             sql.push(", CASE WHEN ");
             free(&mut sql);
@@ -313,11 +313,11 @@ impl<'s> Recall<'s> {
         sql.push(" FROM ");
         push(&mut sql, live.table.get_ref(), &fill);
         sql.push(" AS j WHERE ");
-        speech.keys_in(&mut sql, &key, live.key.kind, keys);
+        dialect.keys_in(&mut sql, &key, live.key.kind, keys);
         if lock {
             sql.push(" AND ");
             free(&mut sql);
-            sql.push(&speech.lock_clause("j"));
+            sql.push(&dialect.lock_clause("j"));
         }
         sql.done()
     }

@@ -9,7 +9,7 @@ use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{BatchRow, Place, Speech, ValueSort};
+use crate::store::sql::dialect::{BatchRow, Dialect, Place, ValueSort};
 use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::row_snapshot::row_of;
 use crate::store::sql::query::row_snapshot::{Keeping, Kept};
@@ -47,9 +47,9 @@ struct Slots {
 
 impl Slots {
     /// Whether some value of a row is taken only by an INSERT that takes others too, whatever becomes of them.
-    fn grudges(&self, speech: &dyn Speech, kept: &Kept) -> bool {
+    fn grudges(&self, dialect: &dyn Dialect, kept: &Kept) -> bool {
         kept.names().any(|name| match (self.columns.get(name), kept.value(name)) {
-            (Some(target), Some((ValueSort::Text, text))) => speech.is_grudged(&target.data_type, &text),
+            (Some(target), Some((ValueSort::Text, text))) => dialect.is_grudged(&target.data_type, &text),
             _ => false,
         })
     }
@@ -150,7 +150,7 @@ impl<'s> Restore<'s> {
 
     async fn keys_there(self, asker: &mut Asker<'_, '_>, ids: &[String]) -> Result<HashSet<String>> {
         let layout = &self.context.layout;
-        let mut sql = Sql::new(layout.speech);
+        let mut sql = Sql::new(layout.dialect);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, layout.table));
         push(&mut sql, "{ids}", &Fill { ids, ..Fill::of(layout, None) });
         let rows = DryRun::new(self.context).fetch(asker, sql.done()).await?;
@@ -184,7 +184,7 @@ impl<'s> Restore<'s> {
                 lost.push((JobId::new(&row.id), failed(&reason)));
                 continue;
             }
-            let grudged = own.grudges(self.context.layout.speech, &kept);
+            let grudged = own.grudges(self.context.layout.dialect, &kept);
             if let (true, Some(text)) = (grudged, &row.kept) {
                 careful.push((JobId::new(&row.id), text.clone()));
             }
@@ -234,18 +234,18 @@ impl<'s> Restore<'s> {
         rows: &[Kept],
         grudged: bool,
     ) -> Result<()> {
-        let speech = self.context.layout.speech;
-        let quoted: Vec<String> = columns.iter().map(|name| speech.quote(name)).collect();
-        let mut sql = Sql::new(speech);
-        sql.push(speech.putting_back(grudged));
+        let dialect = self.context.layout.dialect;
+        let quoted: Vec<String> = columns.iter().map(|name| dialect.quote(name)).collect();
+        let mut sql = Sql::new(dialect);
+        sql.push(dialect.putting_back(grudged));
         sql.push(&format!("INSERT INTO {} ({}) ", slots.table, quoted.join(", ")));
-        sql.push(speech.overriding()).push("VALUES ");
+        sql.push(dialect.overriding()).push("VALUES ");
         sql.join(rows, ", ", |sql, row| {
             sql.push("(").join(columns, ", ", |sql, name| match row.value(name) {
                 None => drop(sql.push("NULL")),
                 Some((sort, text)) => {
                     let data_type = slots.columns.get(name).map_or("", |target| target.data_type.as_str());
-                    sql.speech().unkept(sql, sort, &text, data_type);
+                    sql.dialect().unkept(sql, sort, &text, data_type);
                 }
             });
             sql.push(")");
@@ -263,9 +263,9 @@ impl<'s> Restore<'s> {
 
     /// A table of the schema as it is now.
     async fn slots(self, asker: &mut Asker<'_, '_>, table: &str) -> Result<Slots> {
-        let speech = self.context.layout.speech;
+        let dialect = self.context.layout.dialect;
         let rows = DryRun::new(self.context)
-            .fetch(asker, speech.columns(Place { schema: &self.context.layout.schema, table }))
+            .fetch(asker, dialect.columns(Place { schema: &self.context.layout.schema, table }))
             .await?;
         let target = |row| {
             let mut cells = Cells::new(row);
@@ -273,7 +273,7 @@ impl<'s> Restore<'s> {
             Ok((name, RestoreTarget { data_type, made: cells.int()? == Some(1) }))
         };
         let columns = rows.into_iter().map(target).collect::<Result<_>>()?;
-        Ok(Slots { table: format!("{}.{}", speech.quote(&self.context.layout.schema), speech.quote(table)), columns })
+        Ok(Slots { table: format!("{}.{}", dialect.quote(&self.context.layout.schema), dialect.quote(table)), columns })
     }
 
     pub(crate) async fn read_as_kept(self, kept: &[(JobId, String)], budget: &Budget) -> Result<Vec<JobId>> {
@@ -291,11 +291,11 @@ impl<'s> Restore<'s> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
-        let keeping = Keeping::of(speech, &layout.columns, &Keep::Whole(true));
+        let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
+        let keeping = Keeping::of(dialect, &layout.columns, &Keep::Whole(true));
         let mut columns = vec![layout.key_text.clone()];
         columns.extend(keeping.expressions());
-        let mut sql = Sql::new(speech);
+        let mut sql = Sql::new(dialect);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", columns.join(", "), layout.table));
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
         let wanted: HashMap<&str, &str> = kept.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();

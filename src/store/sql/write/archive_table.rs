@@ -11,7 +11,7 @@ use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{BatchRow, Speech};
+use crate::store::sql::dialect::{BatchRow, Dialect};
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::schema::archive_name::twin_name;
 use crate::store::sql::schema::discovery::{read_catalogue, without_transactions};
@@ -96,14 +96,14 @@ impl<'s> ArchiveTable<'s> {
         if !is_twin(&pair.twin) {
             return Ok(Vec::new());
         }
-        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
+        let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let ids: Vec<String> = self.context.valid(ids).into_iter().map(|id| id.as_str().to_owned()).collect();
-        let mut sql = Sql::new(speech);
+        let mut sql = Sql::new(dialect);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, self.twin()));
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
-        sql.push(&format!(" AND t.{} = ", speech.quote(RUN)));
+        sql.push(&format!(" AND t.{} = ", dialect.quote(RUN)));
         let place = sql.text(run);
-        sql.push(&speech.cast(&place, FieldKind::Text));
+        sql.push(&dialect.cast(&place, FieldKind::Text));
         let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         let ids = rows.into_iter().map(|row| Cells::new(row).text());
         Ok(ids.collect::<Result<Vec<_>>>()?.into_iter().flatten().map(JobId::new).collect())
@@ -118,35 +118,35 @@ impl<'s> ArchiveTable<'s> {
     ) -> Result<Vec<Filled>> {
         let pair = self.pair(tx.fetch(self.pair_statement()).await?)?;
         self.check_twin(&pair)?;
-        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
+        let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
         let fill = Fill { ids: &ids, run: &batch.run, ..Fill::of(layout, None) };
-        let quoted: Vec<String> = pair.table.iter().map(|column| speech.quote(&column.name)).collect();
-        let mut copy = Sql::new(speech);
+        let quoted: Vec<String> = pair.table.iter().map(|column| dialect.quote(&column.name)).collect();
+        let mut copy = Sql::new(dialect);
         let (into, of) = (quoted.join(", "), quoted.join(", t."));
         copy.push(&format!("INSERT INTO {} ({into}, {AT}, {RUN}) SELECT t.{of}, ", self.twin()));
         push(&mut copy, "{now}, {run} FROM {table} AS t WHERE {ids}", &fill);
-        let mut delete = Sql::new(speech);
-        delete.push(&speech.delete_from(&layout.table));
+        let mut delete = Sql::new(dialect);
+        delete.push(&dialect.delete_from(&layout.table));
         push(&mut delete, " WHERE {ids}", &fill);
         let each = |no, statement| Filled { statement, no, rows: ExpectedRows::Each };
         Ok(vec![each(1, copy.done()), each(2, delete.done())])
     }
 
     fn twin_name(self) -> String {
-        twin_name(&self.context.layout.spec.table, self.context.layout.speech.longest_name())
+        twin_name(&self.context.layout.spec.table, self.context.layout.dialect.longest_name())
     }
 
     /// The twin, quoted, with its schema.
     fn twin(self) -> String {
-        let speech = self.context.layout.speech;
-        format!("{}.{}", speech.quote(&self.context.layout.schema), speech.quote(&self.twin_name()))
+        let dialect = self.context.layout.dialect;
+        format!("{}.{}", dialect.quote(&self.context.layout.schema), dialect.quote(&self.twin_name()))
     }
 
     fn pair_statement(self) -> Statement {
         self.context
             .layout
-            .speech
+            .dialect
             .definitions(&self.context.layout.schema, &[self.context.layout.spec.table.clone(), self.twin_name()])
     }
 
@@ -168,7 +168,7 @@ impl<'s> ArchiveTable<'s> {
     }
 
     fn twin_ddl(self, table: &[ArchiveColumn]) -> Result<String> {
-        let speech = self.context.layout.speech;
+        let dialect = self.context.layout.dialect;
         let label = format!("{}.{}", self.context.layout.schema, self.context.layout.spec.table);
         if let Some(own) = table.iter().find(|column| [AT, RUN].contains(&column.name.as_str())) {
             return Err(StoreError::Input(format!(
@@ -179,17 +179,17 @@ impl<'s> ArchiveTable<'s> {
         let key = self.context.layout.key.column.as_deref().unwrap_or_default();
         let column = |column: &ArchiveColumn| {
             let null = if column.name == key { "NOT NULL" } else { "NULL" };
-            format!("    {} {} {null},\n", speech.quote(&column.name), column.definition)
+            format!("    {} {} {null},\n", dialect.quote(&column.name), column.definition)
         };
         let columns: String = table.iter().map(column).collect();
-        let new = speech.new_table();
+        let new = dialect.new_table();
         // A key may come back: some databases give the number of a deleted row to a new one.
         Ok(format!(
             "CREATE TABLE {} (\n{columns}    {AT} {} NOT NULL,\n    {RUN} {} NOT NULL,\n    PRIMARY KEY ({}, {RUN})\n){}",
             self.twin(),
             new.instant,
             new.word,
-            speech.quote(key),
+            dialect.quote(key),
             new.after
         ))
     }
@@ -207,7 +207,7 @@ impl<'s> ArchiveTable<'s> {
                 "{twin} is no archive of ours: it has no columns {AT} and {RUN}; rename it, and the archive is created beside it"
             )));
         }
-        let cures = cures(self.context.layout.speech, &self.twin(), pair);
+        let cures = cures(self.context.layout.dialect, &self.twin(), pair);
         if cures.is_empty() {
             return Ok(());
         }
@@ -228,12 +228,12 @@ fn is_twin(columns: &[ArchiveColumn]) -> bool {
 }
 
 /// The columns that the twin lacks or has otherwise, with the statement that helps.
-fn cures(speech: &dyn Speech, twin: &str, pair: &Pair) -> Vec<(String, Option<String>)> {
+fn cures(dialect: &dyn Dialect, twin: &str, pair: &Pair) -> Vec<(String, Option<String>)> {
     let cure = |column: &ArchiveColumn| {
-        let name = speech.quote(&column.name);
+        let name = dialect.quote(&column.name);
         let statement = match pair.twin.iter().find(|other| other.name == column.name) {
             Some(other) if other.definition == column.definition => return None,
-            Some(_) => speech.redefine(twin, &name, &column.definition),
+            Some(_) => dialect.redefine(twin, &name, &column.definition),
             None => Some(format!("ALTER TABLE {twin} ADD COLUMN {name} {} NULL", column.definition)),
         };
         Some((column.name.clone(), statement))

@@ -192,15 +192,15 @@ impl<'s> BatchWriter<'s> {
     }
 
     fn lock_statement(self, work: &Work<'_>, ids: &[String]) -> Statement {
-        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
+        let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let fill = Fill { ids, ..self.fill(work) };
-        let mut sql = Sql::new(speech);
+        let mut sql = Sql::new(dialect);
         sql.push(&format!("SELECT {}", layout.key_text));
         if let Some(recipe) = &work.recipe {
             recipe.push_columns(&mut sql, layout, &fill);
         }
         if work.stamps {
-            sql.push(", ").push(speech.clock());
+            sql.push(", ").push(dialect.clock());
         }
         for expression in work.keeping.expressions() {
             sql.push(", ").push(&expression);
@@ -208,7 +208,7 @@ impl<'s> BatchWriter<'s> {
         sql.push(&format!(" FROM {} WHERE ", layout.from));
         push(&mut sql, "{ids} AND ", &fill);
         self.guard(&mut sql, work, &fill);
-        sql.push(&speech.lock_clause("t"));
+        sql.push(&dialect.lock_clause("t"));
         sql.done()
     }
 

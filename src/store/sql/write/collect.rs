@@ -102,7 +102,7 @@ impl<'s> BatchWriter<'s> {
         if self.context.unique || ids.is_empty() {
             return Ok(shared);
         }
-        let mut sql = Sql::new(self.context.layout.speech);
+        let mut sql = Sql::new(self.context.layout.dialect);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", self.context.layout.key_text, self.context.layout.table));
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(&self.context.layout, None) });
         let mut seen = HashSet::new();

@@ -47,9 +47,9 @@ impl<'s> DryRun<'s> {
         work: &Work<'_>,
         rest: &[String],
     ) -> Result<Vec<JobOutcome>> {
-        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
+        let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let fill = Fill { ids: rest, ..BatchWriter::new(self.context).fill(work) };
-        let mut sql = Sql::new(speech);
+        let mut sql = Sql::new(dialect);
         sql.push(&format!("SELECT {}, CASE WHEN ", layout.key_text));
         BatchWriter::new(self.context).guard(&mut sql, work, &fill);
         sql.push(" THEN 1 ");

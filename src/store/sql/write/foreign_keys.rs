@@ -75,10 +75,10 @@ impl<'s> ForeignKeys<'s> {
         keeps: bool,
         budget: &Budget,
     ) -> Result<Vec<String>> {
-        let needs = Needs::of(&self.context.layout.spec, self.context.engine.dialect().word());
+        let needs = Needs::of(&self.context.layout.spec, self.context.engine.kind().word());
         let shapes = RowCompleteness::new(self.context).shapes_kept(action).filter(|_| keeps);
         let (is_kept, gone) = (shapes.is_some(), self.deleted_from(&needs, action));
-        let followers = (!gone.is_empty()).then(|| ties(self.context.engine.dialect()).followers(false));
+        let followers = (!gone.is_empty()).then(|| ties(self.context.engine.kind()).followers(false));
         let statements: Vec<_> = shapes.into_iter().chain(followers).collect();
         if statements.is_empty() {
             return Ok(Vec::new());
@@ -101,8 +101,8 @@ impl<'s> ForeignKeys<'s> {
     /// # Errors
     /// When the database cannot be read.
     pub(crate) async fn followers(self, budget: &Budget) -> Result<Following> {
-        let needs = Needs::of(&self.context.layout.spec, self.context.engine.dialect().word());
-        let tells = ties(self.context.engine.dialect());
+        let needs = Needs::of(&self.context.layout.spec, self.context.engine.kind().word());
+        let tells = ties(self.context.engine.kind());
         let seen = tells.seen_elsewhere();
         let mut ties = read(self.context.engine.read(&[tells.followers(true)], budget).await?.concat())?;
         let elsewhere = self.ties_elsewhere(budget).await?;
@@ -127,7 +127,7 @@ impl<'s> ForeignKeys<'s> {
 
     /// The ties of all other databases of the server; `None` where the role is not shown them.
     async fn ties_elsewhere(self, budget: &Budget) -> Result<Option<Vec<Tie>>> {
-        let ways = ties(self.context.engine.dialect()).elsewhere();
+        let ways = ties(self.context.engine.kind()).elsewhere();
         if ways.is_empty() {
             return Ok(Some(Vec::new()));
         }

@@ -70,10 +70,10 @@ impl<'s> Refusals<'s> {
     }
 
     fn refusal_statement(self, when: Option<&str>, refusals: &[Refusal], ids: &[String]) -> Statement {
-        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
+        let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let fill = Fill { ids, ..Fill::of(layout, self.context.destination.table()) };
         let held = layout.spec.held.as_ref();
-        let mut sql = Sql::new(speech);
+        let mut sql = Sql::new(dialect);
         sql.push(&format!("SELECT {}, CASE", layout.key_text));
         if let Some(when) = when {
             if let Some(held) = held {
@@ -102,7 +102,7 @@ impl<'s> Refusals<'s> {
 
     fn contract_of(self, field: &Field) -> String {
         let expr = self.context.layout.expr(field);
-        self.context.layout.speech.contract(&expr.raw, expr.kind)
+        self.context.layout.dialect.contract(&expr.raw, expr.kind)
     }
 
     /// The adapter's warnings that hold for some of these jobs, each with their number.
@@ -119,7 +119,7 @@ impl<'s> Refusals<'s> {
         }
         let layout = &self.context.layout;
         let fill = Fill { ids: &ids, ..Fill::of(layout, self.context.destination.table()) };
-        let mut sql = Sql::new(layout.speech);
+        let mut sql = Sql::new(layout.dialect);
         sql.push("SELECT ").join(warnings, ", ", |sql, warning| {
             sql.push("COUNT(CASE WHEN ");
             push(sql, warning.when.get_ref(), &fill);

@@ -54,15 +54,15 @@ impl<'s> BatchWriter<'s> {
         columns: &[Column],
         ids: &[String],
     ) -> Result<HashMap<String, Vec<String>>> {
-        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
-        let keeping = Keeping::of(speech, columns, &Keep::Whole(true));
+        let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
+        let keeping = Keeping::of(dialect, columns, &Keep::Whole(true));
         let expressions: Vec<String> = keeping.expressions().collect();
-        let mut sql = Sql::new(speech);
+        let mut sql = Sql::new(dialect);
         // The other table is `t` here, as the expressions of what is kept have it.
         let pairs = || std::iter::once((&along.column, &along.of)).chain(&along.also).zip(0..);
-        let ours: Vec<String> = pairs().map(|((_, of), n)| format!("t.{} AS o{n}", speech.quote(of))).collect();
+        let ours: Vec<String> = pairs().map(|((_, of), n)| format!("t.{} AS o{n}", dialect.quote(of))).collect();
         let same: Vec<String> =
-            pairs().map(|((column, _), n)| format!("t.{} = p.o{n}", speech.quote(column))).collect();
+            pairs().map(|((column, _), n)| format!("t.{} = p.o{n}", dialect.quote(column))).collect();
         sql.push(&format!(
             "SELECT p.k, {} FROM (SELECT {} AS k, {} FROM {} AS t WHERE ",
             expressions.join(", "),
@@ -73,7 +73,7 @@ impl<'s> BatchWriter<'s> {
         push(&mut sql, "{ids}", &Fill { ids, ..Fill::of(layout, None) });
         sql.push(") AS p JOIN ");
         push(&mut sql, "{schema}", &Fill::of(layout, None));
-        sql.push(&format!(".{} AS t ON {}", speech.quote(along.table.get_ref()), same.join(" AND ")));
+        sql.push(&format!(".{} AS t ON {}", dialect.quote(along.table.get_ref()), same.join(" AND ")));
         let mut rows: HashMap<String, Vec<String>> = HashMap::new();
         for row in tx.fetch(&sql.done()).await? {
             let mut cells = Cells::new(row);

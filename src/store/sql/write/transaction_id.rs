@@ -45,11 +45,11 @@ impl<'s> Transactions<'s> {
         rows: &[BatchRow],
     ) -> Result<()> {
         let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
-        let (Some(witness), Some(transaction)) = (witness, self.context.layout.speech.transaction()) else {
+        let (Some(witness), Some(transaction)) = (witness, self.context.layout.dialect.transaction()) else {
             let (done, may) = tokio::join!(biased; run_each(tx, statements, rows.len()), named(work));
             return done.and(may);
         };
-        let mut sql = Sql::new(self.context.layout.speech);
+        let mut sql = Sql::new(self.context.layout.dialect);
         sql.push(&format!("SELECT {transaction}"));
         let Some(row) = tx.fetch(&sql.done()).await?.pop() else {
             return Err(StoreError::Layout("the transaction has no name".to_owned()));
@@ -79,7 +79,7 @@ impl<'s> Transactions<'s> {
         let mut traced = Vec::new();
         for ids in self.context.parts(&valid, |id| json_bytes(id)) {
             let fill = Fill { ids, run, ..Fill::of(layout, self.context.destination.table()) };
-            let mut sql = Sql::new(layout.speech);
+            let mut sql = Sql::new(layout.dialect);
             push(
                 &mut sql,
                 &format!("SELECT {{key}} FROM {{table}} AS t WHERE {{ids}} AND ({})", trace.get_ref()),
@@ -93,7 +93,7 @@ impl<'s> Transactions<'s> {
     }
 
     pub(crate) async fn read_ending(self, transaction: &str, budget: &Budget) -> Result<Ending> {
-        let Some(statement) = self.context.layout.speech.ending(transaction) else { return Ok(Ending::Unknown) };
+        let Some(statement) = self.context.layout.dialect.ending(transaction) else { return Ok(Ending::Unknown) };
         let rows = match self.context.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // A transaction that this server has not come to yet: it was restored from a copy. Or it does not know the function.

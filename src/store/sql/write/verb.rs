@@ -100,7 +100,7 @@ impl<'s> BatchWriter<'s> {
             lock: verb.lock.as_ref().map(|l| l.get_ref().as_str()),
             recipe: verb.message.as_ref().map(|m| Recipe::new(&self.context.layout, m)).transpose()?,
             keeping: match kept {
-                true => Keeping::of(self.context.layout.speech, &self.context.layout.columns, keep_of(verb)),
+                true => Keeping::of(self.context.layout.dialect, &self.context.layout.columns, keep_of(verb)),
                 false => Keeping::default(),
             },
             along: &verb.along,

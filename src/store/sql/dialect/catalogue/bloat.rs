@@ -1,17 +1,17 @@
 //! What databases say of room that their tables take and do not use, and of who keeps it from being used again.
 
-use crate::db::{Dialect, Statement};
+use crate::db::{DatabaseKind, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{
-    Place, mysql::MysqlDialect, postgres::PostgresDialect, speech, sqlite::SqliteDialect,
+    Place, dialect, mysql::MysqlDialect, postgres::PostgresDialect, sqlite::SqliteDialect,
 };
 
 /// What a database says of bloat.
-pub(crate) fn bloat(dialect: Dialect) -> &'static dyn BloatQueries {
-    match dialect {
-        Dialect::Postgres => &PostgresDialect,
-        Dialect::Mysql => &MysqlDialect,
-        Dialect::Sqlite => &SqliteDialect,
+pub(crate) fn bloat(db_kind: DatabaseKind) -> &'static dyn BloatQueries {
+    match db_kind {
+        DatabaseKind::Postgres => &PostgresDialect,
+        DatabaseKind::Mysql => &MysqlDialect,
+        DatabaseKind::Sqlite => &SqliteDialect,
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) trait BloatQueries: Sync {
 }
 
 fn whole(place: Place<'_>) -> String {
-    let quote = |name: &str| speech(Dialect::Postgres).quote(name);
+    let quote = |name: &str| dialect(DatabaseKind::Postgres).quote(name);
     format!("{}.{}", quote(place.schema), quote(place.table))
 }
 
@@ -118,7 +118,7 @@ impl BloatQueries for MysqlDialect {
     }
 
     fn vacuum(&self, place: Place<'_>) -> String {
-        let quote = |name: &str| speech(Dialect::Mysql).quote(name);
+        let quote = |name: &str| dialect(DatabaseKind::Mysql).quote(name);
         format!("OPTIMIZE TABLE {}.{};", quote(place.schema), quote(place.table))
     }
 

@@ -1,22 +1,22 @@
 //! What databases say of how tables hang together: what their columns are now, whose rows are reached through them, and
 //! whose rows go when theirs do.
 
-use crate::db::{Bind, Dialect, Statement};
+use crate::db::{Bind, DatabaseKind, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{mysql::MysqlDialect, postgres::PostgresDialect, sqlite::SqliteDialect};
 
 /// How the tables of a database hang together.
-pub(crate) fn ties(dialect: Dialect) -> &'static dyn Ties {
-    match dialect {
-        Dialect::Postgres => &PostgresDialect,
-        Dialect::Mysql => &MysqlDialect,
-        Dialect::Sqlite => &SqliteDialect,
+pub(crate) fn ties(db_kind: DatabaseKind) -> &'static dyn Ties {
+    match db_kind {
+        DatabaseKind::Postgres => &PostgresDialect,
+        DatabaseKind::Mysql => &MysqlDialect,
+        DatabaseKind::Sqlite => &SqliteDialect,
     }
 }
 
 /// What is asked of a database about tables and what hangs on them.
 pub(crate) trait Ties: Sync {
-    /// Columns of tables of one schema, with the types that [`crate::store::sql::dialect::Speech::catalogue`] tells: `table, column, type`, and
+    /// Columns of tables of one schema, with the types that [`crate::store::sql::dialect::Catalogue::catalogue`] tells: `table, column, type`, and
     /// whether other tables inherit from the table (0 or 1).
     fn shapes(&self, schema: &str, tables: &[String]) -> Statement;
 

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::adapter::{Right, Table};
-use crate::db::{Dialect, Grants};
-use crate::store::sql::dialect::{Place, speech};
+use crate::db::{DatabaseKind, Grants};
+use crate::store::sql::dialect::{Place, dialect};
 
 /// What a grant is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,29 +65,29 @@ pub(crate) fn add_by_grants(table: &mut Table, grants: &Grants, place: Place<'_>
 }
 
 /// The statement that gives a role rights.
-pub(crate) fn grant(dialect: Dialect, rights: &str, on: On, object: &str, role: &str) -> String {
+pub(crate) fn grant(db_kind: DatabaseKind, rights: &str, on: On, object: &str, role: &str) -> String {
     let kind = match on {
         On::Schema => "SCHEMA ",
         On::Table => "",
         On::Sequence => "SEQUENCE ",
         On::Function => "FUNCTION ",
     };
-    let role = match (dialect, role.rsplit_once('@')) {
-        (Dialect::Mysql, Some((user, host))) => {
+    let role = match (db_kind, role.rsplit_once('@')) {
+        (DatabaseKind::Mysql, Some((user, host))) => {
             format!("'{}'@'{}'", user.replace('\'', "''"), host.replace('\'', "''"))
         }
-        _ => plain(dialect, role),
+        _ => plain(db_kind, role),
     };
     format!("GRANT {rights} ON {kind}{object} TO {role}")
 }
 
 /// A name as somebody would write it: quoted where it has to be.
-pub(crate) fn plain(dialect: Dialect, name: &str) -> String {
+pub(crate) fn plain(db_kind: DatabaseKind, name: &str) -> String {
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
     let is_plain = begins && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     // Words of the language that somebody may have taken for a name.
     let is_word = ["all", "group", "order", "select", "table", "user"].contains(&name);
-    if is_plain && !is_word { name.to_owned() } else { speech(dialect).quote(name) }
+    if is_plain && !is_word { name.to_owned() } else { dialect(db_kind).quote(name) }
 }
 
 #[cfg(test)]
@@ -143,13 +143,13 @@ mod tests {
     #[test]
     fn a_grant_quotes_what_has_to_be_quoted() {
         assert_eq!(
-            grant(Dialect::Postgres, "USAGE", On::Sequence, "public.s", "Ops"),
+            grant(DatabaseKind::Postgres, "USAGE", On::Sequence, "public.s", "Ops"),
             "GRANT USAGE ON SEQUENCE public.s TO \"Ops\""
         );
         assert_eq!(
-            grant(Dialect::Mysql, "DELETE", On::Table, "shop.jobs", "o'ps@%"),
+            grant(DatabaseKind::Mysql, "DELETE", On::Table, "shop.jobs", "o'ps@%"),
             "GRANT DELETE ON shop.jobs TO 'o''ps'@'%'"
         );
-        assert_eq!(plain(Dialect::Postgres, "order"), "\"order\"");
+        assert_eq!(plain(DatabaseKind::Postgres, "order"), "\"order\"");
     }
 }

@@ -1,7 +1,7 @@
 //! Which tables of a database have a name that speaks of jobs or failures.
 
-use crate::db::{Bind, Dialect, Statement};
-use crate::store::sql::dialect::speech;
+use crate::db::{Bind, DatabaseKind, Statement};
+use crate::store::sql::dialect::dialect;
 use crate::store::sql::dialect::sql_builder::Sql;
 
 /// Words in the names of tables that hold dead jobs, or the queue that they came from; the telling ones come first.
@@ -12,15 +12,15 @@ pub(crate) const WORDS: [&str; 11] =
 const MOST: usize = 300;
 
 /// What asks for the tables of this database whose name has one of [`WORDS`], and that the role may read: `schema, table`.
-pub(crate) fn telling(dialect: Dialect) -> Statement {
-    let mut sql = Sql::new(speech(dialect));
+pub(crate) fn telling(db_kind: DatabaseKind) -> Statement {
+    let mut sql = Sql::new(dialect(db_kind));
     let named = |name: &str| {
         let words = WORDS.iter().map(|word| format!("lower({name}) LIKE '%{word}%'"));
         words.collect::<Vec<_>>().join(" OR ")
     };
-    sql.push(&match dialect {
+    sql.push(&match db_kind {
         // The parts of a table are not tables that anybody means.
-        Dialect::Postgres => format!(
+        DatabaseKind::Postgres => format!(
             "SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_class c \
              JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              WHERE c.relkind IN ('r', 'p', 'v', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema' \
@@ -28,12 +28,12 @@ pub(crate) fn telling(dialect: Dialect) -> Statement {
              AND has_any_column_privilege(c.oid, 'SELECT') ORDER BY 1, 2 LIMIT {MOST}",
             named("c.relname::text")
         ),
-        Dialect::Mysql => format!(
+        DatabaseKind::Mysql => format!(
             "SELECT DISTINCT c.table_schema, c.table_name FROM information_schema.columns AS c \
              WHERE c.table_schema = DATABASE() AND ({}) AND FIND_IN_SET('select', c.privileges) > 0 ORDER BY 2 LIMIT {MOST}",
             named("c.table_name")
         ),
-        Dialect::Sqlite => format!(
+        DatabaseKind::Sqlite => format!(
             "SELECT 'main', m.name FROM main.sqlite_master AS m WHERE m.type IN ('table', 'view') AND ({}) ORDER BY 2 LIMIT {MOST}",
             named("m.name")
         ),
@@ -43,11 +43,11 @@ pub(crate) fn telling(dialect: Dialect) -> Statement {
 
 /// What asks for the tables of these names in other databases of the server: `schema, table`. Only their names are read, which
 /// opens no table. `None` where this database is all that a connection sees.
-pub(crate) fn elsewhere(dialect: Dialect, names: &[String]) -> Option<Statement> {
-    if dialect != Dialect::Mysql || names.is_empty() {
+pub(crate) fn elsewhere(db_kind: DatabaseKind, names: &[String]) -> Option<Statement> {
+    if db_kind != DatabaseKind::Mysql || names.is_empty() {
         return None;
     }
-    let mut sql = Sql::new(speech(dialect));
+    let mut sql = Sql::new(dialect(db_kind));
     sql.push(
         "SELECT t.table_schema, t.table_name FROM information_schema.tables AS t WHERE t.table_schema NOT IN \
          (DATABASE(), 'mysql', 'sys', 'information_schema', 'performance_schema') AND t.table_name IN (",
@@ -61,8 +61,8 @@ pub(crate) fn elsewhere(dialect: Dialect, names: &[String]) -> Option<Statement>
 
 /// What asks which of these tables, by schema and name, the role may read: `schema, table`. Each is named by itself, so that no
 /// other table is opened for it.
-pub(crate) fn readable(dialect: Dialect, tables: &[(String, String)]) -> Statement {
-    let mut sql = Sql::new(speech(dialect));
+pub(crate) fn readable(db_kind: DatabaseKind, tables: &[(String, String)]) -> Statement {
+    let mut sql = Sql::new(dialect(db_kind));
     sql.join(tables, " UNION ", |sql, (schema, table)| {
         sql.push("SELECT c.table_schema, c.table_name FROM information_schema.columns AS c WHERE c.table_schema = ");
         let place = sql.bind(Bind::Text(Some(schema.clone())));

@@ -1,21 +1,21 @@
 //! What a database knows of its own tables that bears on how quick we are: extent, widths of columns, housekeeping.
 
 use crate::adapter::Column;
-use crate::db::{Bind, Dialect, Statement};
+use crate::db::{Bind, DatabaseKind, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{
-    Place, mysql::MysqlDialect, postgres::PostgresDialect, speech, sqlite::SqliteDialect,
+    Place, dialect, mysql::MysqlDialect, postgres::PostgresDialect, sqlite::SqliteDialect,
 };
 
 /// Rows that widths are taken from where the database keeps no statistics of them.
 const SAMPLE: usize = 1_000;
 
 /// The vitals of a database.
-pub(crate) fn vitals(dialect: Dialect) -> &'static dyn Vitals {
-    match dialect {
-        Dialect::Postgres => &PostgresDialect,
-        Dialect::Mysql => &MysqlDialect,
-        Dialect::Sqlite => &SqliteDialect,
+pub(crate) fn vitals(db_kind: DatabaseKind) -> &'static dyn Vitals {
+    match db_kind {
+        DatabaseKind::Postgres => &PostgresDialect,
+        DatabaseKind::Mysql => &MysqlDialect,
+        DatabaseKind::Sqlite => &SqliteDialect,
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) trait Vitals: Sync {
 
     /// What gives it statistics.
     fn analyze(&self, place: Place<'_>) -> String {
-        format!("ANALYZE {};", speech(Dialect::Postgres).quote(place.table))
+        format!("ANALYZE {};", dialect(DatabaseKind::Postgres).quote(place.table))
     }
 }
 
@@ -173,7 +173,7 @@ impl Vitals for PostgresDialect {
     }
 
     fn tidy(&self, place: Place<'_>) -> Option<String> {
-        let quote = |name: &str| speech(Dialect::Postgres).quote(name);
+        let quote = |name: &str| dialect(DatabaseKind::Postgres).quote(name);
         Some(format!(
             "ALTER TABLE {}.{} SET (autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 50000);",
             quote(place.schema),
@@ -182,7 +182,7 @@ impl Vitals for PostgresDialect {
     }
 
     fn analyze(&self, place: Place<'_>) -> String {
-        let quote = |name: &str| speech(Dialect::Postgres).quote(name);
+        let quote = |name: &str| dialect(DatabaseKind::Postgres).quote(name);
         format!("ANALYZE {}.{};", quote(place.schema), quote(place.table))
     }
 }
@@ -238,7 +238,7 @@ impl Vitals for MysqlDialect {
     }
 
     fn widths(&self, place: Place<'_>, columns: &[&str], key: &str) -> Statement {
-        sampled(Dialect::Mysql, place, columns, key)
+        sampled(DatabaseKind::Mysql, place, columns, key)
     }
 
     fn has_partial_indexes(&self) -> bool {
@@ -281,13 +281,13 @@ impl Vitals for SqliteDialect {
         sql.push(&format!(
             "SELECT (SELECT max(rowid) FROM {}), (SELECT p.page_count * s.page_size FROM pragma_page_count() AS p, \
              pragma_page_size() AS s)",
-            speech(Dialect::Sqlite).quote(place.table)
+            dialect(DatabaseKind::Sqlite).quote(place.table)
         ));
         sql.done()
     }
 
     fn widths(&self, place: Place<'_>, columns: &[&str], key: &str) -> Statement {
-        sampled(Dialect::Sqlite, place, columns, key)
+        sampled(DatabaseKind::Sqlite, place, columns, key)
     }
 
     fn has_partial_indexes(&self) -> bool {
@@ -314,16 +314,16 @@ impl Vitals for SqliteDialect {
 }
 
 /// The widths of the columns of the newest rows.
-fn sampled(dialect: Dialect, place: Place<'_>, columns: &[&str], key: &str) -> Statement {
-    let speech = speech(dialect);
-    let quoted: Vec<String> = columns.iter().map(|column| speech.quote(column)).collect();
-    let mut sql = Sql::new(speech);
-    let whole = speech.whole_type();
+fn sampled(db_kind: DatabaseKind, place: Place<'_>, columns: &[&str], key: &str) -> Statement {
+    let dialect = dialect(db_kind);
+    let quoted: Vec<String> = columns.iter().map(|column| dialect.quote(column)).collect();
+    let mut sql = Sql::new(dialect);
+    let whole = dialect.whole_type();
     sql.push(&format!(
         "WITH s AS (SELECT {} FROM {} ORDER BY {} DESC LIMIT {SAMPLE}) ",
         quoted.join(", "),
-        speech.quote(place.table),
-        speech.quote(key),
+        dialect.quote(place.table),
+        dialect.quote(key),
     ));
     for (i, (name, column)) in columns.iter().zip(&quoted).enumerate() {
         sql.push(if i > 0 { " UNION ALL SELECT " } else { "SELECT " }).push_text(name);

@@ -13,7 +13,7 @@ pub(crate) trait Catalogue: Expressions {
         None
     }
 
-    /// The columns of a table: name, type as [`Writes::unkept`] takes it, and whether the database makes the value (0 or 1).
+    /// The columns of a table: name, type as [`crate::store::sql::dialect::Writes::unkept`] takes it, and whether the database makes the value (0 or 1).
     fn columns(&self, place: Place<'_>) -> Statement;
 
     /// Whether a column of this type keeps less of an instant than its microseconds.
@@ -24,7 +24,7 @@ pub(crate) trait Catalogue: Expressions {
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
     /// that has no transactions; the column's places in indexes, for [`Catalogue::places`]; the role, where row-level security
     /// keeps rows of the table from it; whether the table is partitioned (1) or others may inherit from it (2); whether it is a view
-    /// (1), stands on another server (2), or with a storage engine that has a log of its own (3); and what the role may not do, as [`privileges`] reads it. The columns of a table in order of position.
+    /// (1), stands on another server (2), or with a storage engine that has a log of its own (3); and what the role may not do, as [`crate::store::sql::dialect::catalogue::privileges`] reads it. The columns of a table in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
     /// The places of a column in indexes, as the catalogue tells them: here lines of place (from 1), `p` for the primary key

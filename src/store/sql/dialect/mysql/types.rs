@@ -57,7 +57,7 @@ fn is_bytes(base: &str) -> bool {
         || shapes.iter().any(|shape| base.strip_prefix("multi").unwrap_or(base) == *shape)
 }
 
-/// What keeps the value of a column, as [`super::super::Speech::kept`] wants it.
+/// What keeps the value of a column, as [`crate::store::sql::dialect::Writes::kept`] wants it.
 pub(super) fn kept(column: &Column, value: &str) -> (String, Form) {
     let text = format!("CONVERT({value} USING utf8mb4)");
     match base_type(&column.data_type).as_str() {

@@ -27,7 +27,7 @@ pub(in crate::store::sql::dialect) fn data_type() -> String {
     format!("format_type(a.atttypid, CASE WHEN a.atttypid IN ({TIMESTAMP}, {TIMESTAMPTZ}) THEN a.atttypmod END)")
 }
 
-/// The tables of these names, as [`super::super::Speech::catalogue`] asks for them.
+/// The tables of these names, as [`crate::store::sql::dialect::Catalogue::catalogue`] asks for them.
 pub(super) fn tables(tables: &[String]) -> Statement {
     let mut sql = Sql::new(&PostgresDialect);
     let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));

@@ -8,7 +8,7 @@ use crate::store::sql::dialect::sql_builder::Sql;
 /// What part of its size a table may grow or shrink by until its statistics are old.
 const GROWN: i64 = 5;
 
-/// The planner's statistics of columns, as [`crate::store::sql::dialect::Speech::statistics`] wants them.
+/// The planner's statistics of columns, as [`crate::store::sql::dialect::Plans::statistics`] wants them.
 pub(super) fn statistics(place: Place<'_>, columns: &[&str]) -> Statement {
     let mut sql = Sql::new(&PostgresDialect);
     let schema = sql.text(place.schema);
@@ -29,7 +29,7 @@ pub(super) fn statistics(place: Place<'_>, columns: &[&str]) -> Statement {
     sql.done()
 }
 
-/// How many blocks a table is stored in, as [`crate::store::sql::dialect::Speech::blocks`] wants it.
+/// How many blocks a table is stored in, as [`crate::store::sql::dialect::Plans::blocks`] wants it.
 pub(super) fn blocks(place: Place<'_>) -> Statement {
     let mut sql = Sql::new(&PostgresDialect);
     // Before 14 every window would be looked for in the whole table. A partitioned table has no blocks of its own.

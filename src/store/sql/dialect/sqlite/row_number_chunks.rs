@@ -13,7 +13,7 @@ const ROWS: u64 = 10;
 /// More rows than this have no room on a page: where numbers are larger, most of them are of no row.
 const ROWS_OF_PAGE: u64 = 64;
 
-/// How many blocks a table is stored in, as [`crate::store::sql::dialect::Speech::blocks`] wants it.
+/// How many blocks a table is stored in, as [`crate::store::sql::dialect::Plans::blocks`] wants it.
 pub(super) fn blocks(place: Place<'_>) -> Statement {
     let table = SqliteDialect.quote(place.table);
     let mut sql = Sql::new(&SqliteDialect);

@@ -29,7 +29,7 @@ pub(super) fn pieces(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
     ];
     for (what, field, text) in filters {
         let (Some(field), Ok(filter)) = (field, Filter::parse(text)) else { continue };
-        let mut sql = Sql::new(layout.speech);
+        let mut sql = Sql::new(layout.dialect);
         sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
         Judge::new(layout, &filter, Timestamp(0)).push(&mut sql);
         pieces.push(piece(&format!("{what}, in a filter"), field, sql.done()));

@@ -27,7 +27,7 @@ impl Judge<'_> {
         // The instant was read in microseconds; the column may be finer.
         let later = Timestamp(at.0.saturating_add(FINER));
         sql.push("(");
-        self.layout.speech.at_or_after(sql, &expr.raw, expr.kind, later);
+        self.layout.dialect.at_or_after(sql, &expr.raw, expr.kind, later);
         sql.push(") IS NOT TRUE");
     }
 }

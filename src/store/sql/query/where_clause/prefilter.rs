@@ -86,8 +86,8 @@ impl Judge<'_> {
             let at_once = if pieces.ordered { pieces.pieces.len() } else { 1 };
             let runs: Vec<&[String]> = pieces.pieces.chunks(at_once).collect();
             sql.push("(").join(&runs, " AND ", |sql, run| match pieces.fold {
-                true => self.layout.speech.contains_ascii_fold(sql, text, run),
-                false => self.layout.speech.contains(sql, text, run),
+                true => self.layout.dialect.contains_ascii_fold(sql, text, run),
+                false => self.layout.dialect.contains(sql, text, run),
             });
             sql.push(")");
         });
@@ -98,7 +98,7 @@ impl Judge<'_> {
     fn has_member(&self, sql: &mut Sql, member: (&str, &str)) -> Option<String> {
         let expr = self.layout.part(Part::Arguments).filter(|expr| expr.kind == FieldKind::Json)?;
         let found = self.layout.columns.iter().find(|found| Some(&found.name) == expr.column.as_ref())?;
-        self.layout.speech.has_member(sql, (&expr.raw, &found.data_type), member)
+        self.layout.dialect.has_member(sql, (&expr.raw, &found.data_type), member)
     }
 }
 
@@ -106,11 +106,11 @@ impl Judge<'_> {
 mod tests {
     use super::*;
     use crate::adapter::{Column, Field, Spec, Table, built_in};
-    use crate::db::Dialect;
+    use crate::db::DatabaseKind;
     use crate::domain::encoding::Encoding;
     use crate::domain::filter::Filter;
     use crate::domain::time::Timestamp;
-    use crate::store::sql::dialect::speech;
+    use crate::store::sql::dialect::dialect;
     use crate::store::sql::query::layout::Layout;
 
     #[test]
@@ -127,8 +127,8 @@ mod tests {
                 times: None,
             };
             let table = Table { columns: vec![column], ..Table::default() };
-            let layout = Layout::new(speech(Dialect::Postgres), adapter, spec, "public", &table);
-            let mut sql = Sql::new(layout.speech);
+            let layout = Layout::new(dialect(DatabaseKind::Postgres), adapter, spec, "public", &table);
+            let mut sql = Sql::new(layout.dialect);
             Judge::new(&layout, &Filter::parse(text).unwrap(), Timestamp(0)).push(&mut sql);
             sql.done().sql.contains("@?")
         };
