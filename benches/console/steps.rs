@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Histogram;
-use dlq_tui::store::{Budget, Cursor, HistogramQuery, PageQuery, Sort, Store, StoreError};
+use dlq_tui::store::{Budget, Cursor, HistogramQuery, PageQuery, Sort, SourceError, Store};
 
 use crate::client::Client;
 use crate::harness::Engine;
@@ -32,7 +32,7 @@ pub async fn count(
     facet: Facet,
     filter: &Filter,
     budget: &Budget,
-) -> Result<(Histogram, Sample), StoreError> {
+) -> Result<(Histogram, Sample), SourceError> {
     let (mut steps, mut resume) = (Sample::default(), None);
     loop {
         let query = HistogramQuery { facet, filter: filter.clone(), resume };
@@ -56,7 +56,7 @@ pub struct Scan {
 }
 
 /// Reads pages until `hits` rows were found, or the end of the table.
-pub async fn scan(store: &dyn Store, filter: &Filter, hits: usize, budget: &Budget) -> Result<Scan, StoreError> {
+pub async fn scan(store: &dyn Store, filter: &Filter, hits: usize, budget: &Budget) -> Result<Scan, SourceError> {
     let began = Instant::now();
     let (mut scan, mut cursor) = (Scan::default(), Cursor::Start);
     loop {
@@ -78,7 +78,7 @@ pub async fn scan(store: &dyn Store, filter: &Filter, hits: usize, budget: &Budg
 /// How soon work ends that is cancelled after a while, and how soon the server is idle again, where it tells. Nothing where
 /// the work came to its end before.
 pub async fn cancelled<T>(
-    work: impl Future<Output = Result<T, StoreError>>,
+    work: impl Future<Output = Result<T, SourceError>>,
     budget: &Budget,
     after: Duration,
     server: &Client,

@@ -18,7 +18,7 @@ use super::signal::Unhurried;
 use super::source_choice::{Origin, SourceChoice};
 use crate::ledger::LedgerLocator;
 use crate::store::sql::Rejected;
-use crate::store::{Budget, StoreError};
+use crate::store::{Budget, SourceError};
 use crate::tui::app::Settings;
 use crate::tui::runtime::{ConsoleError, Prefetch};
 use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
@@ -108,7 +108,7 @@ struct SourceOpener {
 }
 
 /// A store that was opened, with its name.
-type OpenedSource = std::result::Result<(String, OpenStore), StoreError>;
+type OpenedSource = std::result::Result<(String, OpenStore), SourceError>;
 
 impl SourceOpener {
     fn new(session: SourceChoice, origin: Origin) -> Self {
@@ -134,7 +134,7 @@ impl SourceOpener {
                 }
                 Ok(())
             }
-            Err(error) if error.downcast_ref::<StoreError>().is_some_and(StoreError::retryable) => Ok(()),
+            Err(error) if error.downcast_ref::<SourceError>().is_some_and(SourceError::retryable) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -161,7 +161,7 @@ impl SourceOpener {
         self.surveyed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn open_in(&self, surveyed: &Surveyed, name: &str) -> std::result::Result<OpenStore, StoreError> {
+    async fn open_in(&self, surveyed: &Surveyed, name: &str) -> std::result::Result<OpenStore, SourceError> {
         let found = surveyed.matching().into_iter().find(|f| f.label() == name);
         let found = found.ok_or_else(|| self.gone(surveyed, name))?;
         let desk = surveyed.open(found, &Budget::new(self.statement)).await.map_err(store_error)?;
@@ -190,13 +190,13 @@ impl SourceOpener {
     }
 
     /// Why a store that was there is not there any more.
-    fn gone(&self, surveyed: &Surveyed, name: &str) -> StoreError {
+    fn gone(&self, surveyed: &Surveyed, name: &str) -> SourceError {
         let before = self.known();
         let before = before.iter().flat_map(|before| before.matching()).find(|found| found.label() == name);
         let is_it = |r: &&Rejected| before.is_some_and(|f| f.adapter == r.adapter && f.schema == r.schema);
         let why = surveyed.detection.rejected.iter().find(is_it);
         let why = why.map_or_else(String::new, |rejected| format!(": {}", rejected.why()));
-        StoreError::Input(format!("there is no store `{name}` any more{why}"))
+        SourceError::Input(format!("there is no store `{name}` any more{why}"))
     }
 
     /// Closes the connection, so that nothing of ours keeps running on the server.
@@ -218,7 +218,7 @@ impl Opener for SourceOpener {
         self.origin.reach.clone()
     }
 
-    fn choices(&self) -> BoxFuture<'_, std::result::Result<Vec<StoreChoice>, StoreError>> {
+    fn choices(&self) -> BoxFuture<'_, std::result::Result<Vec<StoreChoice>, SourceError>> {
         async move {
             let surveyed = self.survey().await.map_err(store_error)?;
             let choice = |f: &crate::store::sql::Found| StoreChoice { name: f.label(), title: f.title.clone() };
@@ -227,7 +227,7 @@ impl Opener for SourceOpener {
         .boxed()
     }
 
-    fn open(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, StoreError>> {
+    fn open(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, SourceError>> {
         async move {
             if let Some(open) = self.begun(&name).await {
                 return Ok(open);
@@ -247,7 +247,7 @@ impl Opener for SourceOpener {
         .boxed()
     }
 
-    fn reopen(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, StoreError>> {
+    fn reopen(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, SourceError>> {
         async move {
             let before = self.survey().await.map_err(store_error)?;
             let surveyed = before.again(&self.session, &Budget::new(self.statement)).await?;
@@ -260,8 +260,8 @@ impl Opener for SourceOpener {
     }
 }
 
-fn store_error(error: anyhow::Error) -> StoreError {
-    error.downcast().unwrap_or_else(|error| StoreError::Input(format!("{error:#}")))
+fn store_error(error: anyhow::Error) -> SourceError {
+    error.downcast().unwrap_or_else(|error| SourceError::Input(format!("{error:#}")))
 }
 
 /// Whether the console can be shown here.

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::config::{ConfigError, mask_secrets};
 use crate::domain::filter::ParseError;
 use crate::ledger::LedgerError;
-use crate::store::StoreError;
+use crate::store::SourceError;
 use crate::triage::freeze::PlanError;
 use crate::triage::run::RunError;
 
@@ -112,9 +112,9 @@ fn code_of(error: &anyhow::Error) -> Code {
             if disabled || matches!(ledger, Some(LedgerError::NoRight { .. })) {
                 return Some(Code::Refused);
             }
-            match cause.downcast_ref::<StoreError>() {
-                Some(StoreError::Input(_)) => Some(Code::Usage),
-                Some(StoreError::Denied(_)) => Some(Code::Refused),
+            match cause.downcast_ref::<SourceError>() {
+                Some(SourceError::Input(_)) => Some(Code::Usage),
+                Some(SourceError::Denied(_)) => Some(Code::Refused),
                 _ => None,
             }
         })
@@ -146,7 +146,7 @@ mod tests {
     fn the_code_of_a_fault_survives_what_is_said_around_it() {
         let told: anyhow::Result<Code> = Err(CliError::refused("no")).context("while replaying");
         assert_eq!(end(told), Code::Refused);
-        let wrong: anyhow::Result<Code> = Err(StoreError::Input("no such file".into()).into());
+        let wrong: anyhow::Result<Code> = Err(SourceError::Input("no such file".into()).into());
         assert_eq!(end(wrong), Code::Usage);
         assert_eq!(end(Err(anyhow::anyhow!("anything"))), Code::Failed);
         assert_eq!(end(Err(io::Error::from(io::ErrorKind::BrokenPipe).into())), Code::Done);

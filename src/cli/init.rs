@@ -9,7 +9,7 @@ use super::exit::{CliError, Code};
 use super::output;
 use super::source_choice::SourceChoice;
 use crate::ledger::LedgerInstallation;
-use crate::store::StoreError;
+use crate::store::SourceError;
 use crate::store::install::Preset;
 
 /// Looks what is missing, asks, and creates it.
@@ -58,9 +58,9 @@ pub async fn run(session: &SourceChoice, args: &InitArgs) -> Result<Code> {
 }
 
 /// What to do where the role lacks the right.
-fn denied(error: StoreError, origin: &str) -> anyhow::Error {
+fn denied(error: SourceError, origin: &str) -> anyhow::Error {
     match error {
-        StoreError::Denied(why) => CliError::refused(format!(
+        SourceError::Denied(why) => CliError::refused(format!(
             "this role may not create tables in {origin}: {why}; somebody who may can run the statements above"
         ))
         .into(),

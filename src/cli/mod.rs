@@ -51,7 +51,7 @@ use clap::FromArgMatches;
 
 use crate::domain::action::Action;
 use crate::domain::log;
-use crate::store::StoreError;
+use crate::store::SourceError;
 use args::{Cli, Command};
 use exit::{CliError, Code, end};
 use source_choice::SourceChoice;
@@ -83,7 +83,7 @@ pub fn main() -> ExitCode {
             ended = dispatch(cli, &word) => ended,
             () = overdue => {
                 progress_bar::clear();
-                Err(StoreError::Cancelled.into())
+                Err(SourceError::Cancelled.into())
             }
         }
     }));

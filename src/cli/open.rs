@@ -28,7 +28,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, LedgerLocator, Whose, known};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
-use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, Store, StoreError};
+use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, SourceError, Store};
 use crate::triage::StoreContext;
 use crate::triage::deliver::CommandDestination;
 use crate::triage::judged::Judged;
@@ -238,7 +238,7 @@ impl Surveyed {
         found: &Found,
         budget: &Budget,
     ) -> crate::store::Result<Arc<dyn Store>> {
-        let gone = || StoreError::Layout(format!("the adapter {} is gone", found.adapter));
+        let gone = || SourceError::Layout(format!("the adapter {} is gone", found.adapter));
         let adapter = self.library.get(&found.adapter).ok_or_else(gone)?;
         let options = EngineOptions { rehearsal: true, ..self.origin.engine_options(session) };
         let engine = Arc::new(Engine::connect(&self.origin.target, &options).await?);
@@ -336,7 +336,7 @@ impl OpenedStore {
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn replays(&self, ids: Vec<JobId>) -> Result<Option<HashMap<JobId, u64>>, StoreError> {
+    pub async fn replays(&self, ids: Vec<JobId>) -> Result<Option<HashMap<JobId, u64>>, SourceError> {
         let (source, store) = (&self.desk.source, self.desk.store_name());
         let Ok(ledger) = self.homes.ledger().await else { return Ok(None) };
         match ledger.has_replays(source, &store).await {
@@ -376,7 +376,7 @@ impl OpenedStore {
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn count_to_end(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep, StoreError> {
+    pub async fn count_to_end(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep, SourceError> {
         let mut query = HistogramQuery { facet, filter: filter.clone(), resume: None };
         loop {
             let step = self.desk.store.histogram(query.clone(), &self.budget).await?;

@@ -15,7 +15,7 @@ use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, Reveal};
-use crate::store::{Budget, StoreError};
+use crate::store::{Budget, SourceError};
 use crate::tui::keys::{Keymap, Misbound};
 
 /// What to print when nothing says which database: five lines.
@@ -284,7 +284,7 @@ impl Origin {
         let options = self.engine_options(session);
         tokio::select! {
             engine = Engine::connect(&self.target, &options) => Ok(engine?),
-            () = budget.cancel.cancelled() => Err(StoreError::Cancelled.into()),
+            () = budget.cancel.cancelled() => Err(SourceError::Cancelled.into()),
         }
     }
 
@@ -293,8 +293,8 @@ impl Origin {
     /// # Errors
     /// When the terminal cannot be used.
     pub async fn with_asked_password(&self, error: &anyhow::Error) -> Result<Option<Origin>> {
-        let wanted = match error.downcast_ref::<StoreError>() {
-            Some(StoreError::Refused { code: Some(code), .. } | StoreError::ShutOut { code, .. }) => {
+        let wanted = match error.downcast_ref::<SourceError>() {
+            Some(SourceError::Refused { code: Some(code), .. } | SourceError::ShutOut { code, .. }) => {
                 matches!(code.as_str(), "28P01" | "1045" | "1698")
             }
             _ => false,

@@ -17,7 +17,7 @@ use crate::domain::histogram::{Histogram, dead_jobs, grouped};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::store::{Cursor, HistogramQuery, PageQuery, Resume, Sort, StoreError, Watermark};
+use crate::store::{Cursor, HistogramQuery, PageQuery, Resume, Sort, SourceError, Watermark};
 use crate::triage::live::{FAILED_REST, FacetValue, LiveCounts, Poll, QueryBudget, QueryCost};
 
 /// A value of the facet whose number of jobs changed.
@@ -69,7 +69,7 @@ pub async fn run(opened: &OpenedStore, args: &WatchArgs) -> Result<Code> {
             changes = watcher.next() => {
                 let mut changes = match changes {
                     // The same signal cancels what the database is asked.
-                    Err(StoreError::Cancelled) => return Ok(Code::Done),
+                    Err(SourceError::Cancelled) => return Ok(Code::Done),
                     changes => changes?,
                 };
                 for change in &mut changes {
@@ -183,7 +183,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Waits for the next look, and tells what it changed. A database that is away is waited for.
-    async fn next(&mut self) -> Result<Vec<Change>, StoreError> {
+    async fn next(&mut self) -> Result<Vec<Change>, SourceError> {
         tokio::time::sleep(self.wait).await;
         let was_away = self.poll.failures() > 0;
         match self.step().await {
@@ -196,7 +196,7 @@ impl<'a> Watcher<'a> {
             }
             Err(error) if error.retryable() => {
                 if !was_away {
-                    let what = if matches!(error, StoreError::Interrupted | StoreError::Locked(_)) {
+                    let what = if matches!(error, SourceError::Interrupted | SourceError::Locked(_)) {
                         "the database gave no answer"
                     } else {
                         "the database is away"
@@ -233,7 +233,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// A look, or what takes its place; returns how long to wait for the next.
-    async fn step(&mut self) -> Result<Duration, StoreError> {
+    async fn step(&mut self) -> Result<Duration, SourceError> {
         if self.is_behind && self.poll.is_stuck() && self.now() < self.looks_from {
             // What one look would have to read grows with the time: looks begin again behind a count.
             tokio::time::sleep(self.now().age(self.counts_at().min(self.looks_from))).await;
@@ -244,7 +244,7 @@ impl<'a> Watcher<'a> {
         }
         let (store, budget) = (&self.opened.desk.store, &self.opened.budget);
         let seen = match store.changes(self.watermark.as_ref(), self.facet, &self.filter, budget).await {
-            Err(StoreError::Timeout(after)) => {
+            Err(SourceError::Timeout(after)) => {
                 if !self.is_behind {
                     output::say("the database takes too long to tell what is new, and is asked less often");
                 }
@@ -285,16 +285,16 @@ impl<'a> Watcher<'a> {
     }
 
     /// The next step of a recount; what it finds counts when it is complete.
-    async fn reconcile(&mut self) -> Result<(), StoreError> {
+    async fn reconcile(&mut self) -> Result<(), SourceError> {
         let (facet, filter) = (self.facet, self.filter.clone());
         let query = HistogramQuery { facet, filter, resume: self.unfinished.clone() };
         let step = match self.opened.desk.store.histogram(query, &self.opened.budget).await {
             Ok(step) => step,
             Err(error) => {
-                if !matches!(error, StoreError::Locked(_)) {
+                if !matches!(error, SourceError::Locked(_)) {
                     self.counts_from = self.now().after(FAILED_REST);
                 }
-                let StoreError::Timeout(after) = error else { return Err(error) };
+                let SourceError::Timeout(after) = error else { return Err(error) };
                 // The windows before it stand, and it is tried again when it is paid for.
                 self.purse.spend(after, self.now());
                 return Ok(());

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::db::connection::{Interrupt, Link, Otherwise};
 use crate::db::pool::{Lease, Pool};
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 
 /// What the server's own deadline gets ahead of ours, so that it normally is the server that ends a statement.
 const GRACE: Duration = Duration::from_millis(500);
@@ -56,14 +56,14 @@ where
     W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>> + Send + 'static,
 {
     if cancel.is_cancelled() {
-        return (Some(lease), Err(StoreError::Cancelled));
+        return (Some(lease), Err(SourceError::Cancelled));
     }
     // A token of the step's own: the guard cancels it when this future is dropped, and nothing else.
     let stop = cancel.child_token();
     let _stop_when_dropped = stop.clone().drop_guard();
     let (answer, answered) = oneshot::channel();
     tokio::spawn(supervise(lease, limit, stop, answer, work));
-    answered.await.unwrap_or_else(|_| (None, Err(StoreError::Unreachable("the connection's task ended".into()))))
+    answered.await.unwrap_or_else(|_| (None, Err(SourceError::Unreachable("the connection's task ended".into()))))
 }
 
 type ExchangeAnswer<T> = oneshot::Sender<(Option<Lease>, Result<T>)>;
@@ -92,14 +92,14 @@ async fn supervise<T, W>(
         result = &mut work => {
             drop(work);
             let result = result.map_err(|error| timed(error, limit, started.elapsed()));
-            if matches!(result, Err(StoreError::Unreachable(_))) {
+            if matches!(result, Err(SourceError::Unreachable(_))) {
                 lease.give_up();
                 return reply(answer, None, result);
             }
             return reply(answer, Some(lease), result);
         }
-        () = stop.cancelled() => StoreError::Cancelled,
-        () = tokio::time::sleep(patience) => StoreError::Timeout(limit),
+        () = stop.cancelled() => SourceError::Cancelled,
+        () = tokio::time::sleep(patience) => SourceError::Timeout(limit),
     };
     // The caller has its answer now; stopping and tidying up go on behind its back.
     reply(answer, None, Err(why));
@@ -142,7 +142,7 @@ async fn stop_on_server<T>(pool: &Arc<Pool>, interrupt: Interrupt, work: &mut Bo
 }
 
 fn is_usable<T>(result: &Result<T>) -> bool {
-    !matches!(result, Err(StoreError::Unreachable(_)))
+    !matches!(result, Err(SourceError::Unreachable(_)))
 }
 
 /// Sends the answer; when nobody waits for it any more, the lease that comes back settles as it is dropped.
@@ -151,12 +151,12 @@ fn reply<T>(answer: ExchangeAnswer<T>, lease: Option<Lease>, result: Result<T>) 
 }
 
 /// Tells the server's own deadline, which carries no duration, from an administrator's cancel.
-fn timed(error: StoreError, limit: Duration, elapsed: Duration) -> StoreError {
+fn timed(error: SourceError, limit: Duration, elapsed: Duration) -> SourceError {
     match error {
-        StoreError::Timeout(_) if elapsed.saturating_add(Duration::from_millis(20)) >= limit => {
-            StoreError::Timeout(limit)
+        SourceError::Timeout(_) if elapsed.saturating_add(Duration::from_millis(20)) >= limit => {
+            SourceError::Timeout(limit)
         }
-        StoreError::Timeout(_) => StoreError::Interrupted,
+        SourceError::Timeout(_) => SourceError::Interrupted,
         other => other,
     }
 }

@@ -1,7 +1,7 @@
 //! The cells of a row, read one after the other as what the caller expects.
 
 use super::{Row, Value};
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 use crate::domain::text::Untrusted;
 
 /// The cells of a row, taken from the left.
@@ -13,7 +13,7 @@ impl Cells {
     }
 
     fn next(&mut self) -> Result<Value> {
-        self.0.next().ok_or_else(|| StoreError::Layout("a statement returned too few columns".to_owned()))
+        self.0.next().ok_or_else(|| SourceError::Layout("a statement returned too few columns".to_owned()))
     }
 
     /// Text; a number is written out, because some databases type values and not columns.

@@ -47,7 +47,7 @@ pub(crate) use write_mode::Gate;
 use crate::db::target::Target;
 use crate::domain::budget::Budget;
 use crate::domain::log;
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -166,7 +166,7 @@ impl Engine {
         let limits = Limits { statement: budget.statement, lock: options.lock_timeout };
         let Reached { engine, link, statements, answer } = tokio::select! {
             biased;
-            () = budget.cancel.cancelled() => return Err(StoreError::Cancelled),
+            () = budget.cancel.cancelled() => return Err(SourceError::Cancelled),
             reached = Self::reach(target, options, Some(limits), statements) => reached?,
         };
         let lease = engine.pool.lend(link)?;
@@ -250,12 +250,12 @@ impl Engine {
     /// All statements see the same snapshot. The budget's deadline also bounds the wait for a free connection.
     ///
     /// # Errors
-    /// As [`StoreError`] says; on cancel or deadline the statement is stopped on the server too, as it is when the
+    /// As [`SourceError`] says; on cancel or deadline the statement is stopped on the server too, as it is when the
     /// future is dropped.
     pub async fn read(&self, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
         let began = Instant::now();
         let read = self.read_again(statements, budget).await;
-        let rows = read.as_ref().map(|results| results.iter().map(Vec::len).sum()).map_err(StoreError::kind);
+        let rows = read.as_ref().map(|results| results.iter().map(Vec::len).sum()).map_err(SourceError::kind);
         log::read(statements.len(), rows, began.elapsed());
         read
     }
@@ -274,7 +274,7 @@ impl Engine {
             match read {
                 // A replica stops whoever reads what its primary has cleaned up meanwhile: that is no fault, and a new
                 // snapshot sees the rows as they are now.
-                Err((StoreError::Locked(_), _)) if left > 0 => left -= 1,
+                Err((SourceError::Locked(_), _)) if left > 0 => left -= 1,
                 // The connections know now to look how deep a text is.
                 Err((error, _)) if !depth_checked && driver::json_depth::is_too_deep(&error) => depth_checked = true,
                 Ok(rows) => {
@@ -301,7 +301,7 @@ impl Engine {
     /// When the source is read-only, unreachable or locked.
     pub async fn begin(&self, budget: &Budget) -> Result<Tx<'_>> {
         if let Some(reason) = &self.facts.read_only {
-            return Err(StoreError::Denied(reason.clone()));
+            return Err(SourceError::Denied(reason.clone()));
         }
         let lease = self.open(Mode::Write, budget).await?;
         Ok(Tx::new(self, lease, budget.statement, budget.cancel.clone()))
@@ -329,7 +329,7 @@ impl Engine {
 
     /// An idle connection may have died since; nothing has been asked of it yet, so a fresh one takes its place.
     fn is_stale<T>(&self, attempt: &RetryAttempt<T>) -> bool {
-        let stale = matches!(attempt, Err((StoreError::Unreachable(_) | StoreError::ShutOut { .. }, Reused(true))));
+        let stale = matches!(attempt, Err((SourceError::Unreachable(_) | SourceError::ShutOut { .. }, Reused(true))));
         if stale {
             log::reconnecting(self.pool.database());
             self.pool.clear();
@@ -341,7 +341,7 @@ impl Engine {
     async fn lease(&self, budget: &Budget) -> RetryAttempt<(Lease, bool)> {
         let leased = tokio::select! {
             biased;
-            () = budget.cancel.cancelled() => Err(StoreError::Cancelled),
+            () = budget.cancel.cancelled() => Err(SourceError::Cancelled),
             leased = self.pool.lease(budget.statement) => leased,
         };
         leased.map_err(|error| (shut_out(error), Reused(false)))

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use crate::db::connection::{Connector, End, Link, Mode, Otherwise};
 use crate::db::net::address::Address;
 use crate::domain::log;
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 
 /// How long a connection may take to close its transaction before it is given up.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -102,7 +102,7 @@ impl Pool {
     /// Lends a connection that was just opened and never put here.
     pub(super) fn lend(self: &Arc<Self>, link: Box<dyn Link>) -> Result<Lease> {
         let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| StoreError::Unreachable("every connection is lent out".into()))?;
+        let permit = permit.map_err(|_| SourceError::Unreachable("every connection is lent out".into()))?;
         Ok(Lease { link: Some(link), pool: Arc::clone(self), open: None, ending: false, permit: Some(permit) })
     }
 
@@ -116,8 +116,8 @@ impl Pool {
     pub(super) async fn lease(self: &Arc<Self>, patience: Duration) -> Result<(Lease, bool)> {
         let permit = tokio::time::timeout(patience, Arc::clone(&self.permits).acquire_owned())
             .await
-            .map_err(|_| StoreError::Timeout(patience))?
-            .map_err(|_| StoreError::Unreachable("the connection was closed".into()))?;
+            .map_err(|_| SourceError::Timeout(patience))?
+            .map_err(|_| SourceError::Unreachable("the connection was closed".into()))?;
         let (link, fresh) = match self.idle_link().await {
             Some(link) => (link, false),
             None => (self.connect().await?, true),
@@ -233,7 +233,7 @@ impl Pool {
         let connected = tokio::time::timeout(self.connect_timeout, connecting)
             .await
             .unwrap_or_else(|_| Err(no_answer(self.connect_timeout)));
-        log::connected(self.database, connected.as_ref().err().map(StoreError::kind), began.elapsed());
+        log::connected(self.database, connected.as_ref().err().map(SourceError::kind), began.elapsed());
         connected
     }
 
@@ -267,8 +267,8 @@ pub(super) struct Spare {
 pub(super) const NO_ANSWER: &str = "no answer within ";
 
 /// The error of a server that says nothing.
-pub(super) fn no_answer(after: Duration) -> StoreError {
-    StoreError::Unreachable(format!("{NO_ANSWER}{after:?}"))
+pub(super) fn no_answer(after: Duration) -> SourceError {
+    SourceError::Unreachable(format!("{NO_ANSWER}{after:?}"))
 }
 
 /// A connection on loan.
@@ -289,7 +289,7 @@ impl Lease {
     pub(super) fn link(&mut self) -> Result<&mut dyn Link> {
         match &mut self.link {
             Some(link) => Ok(&mut **link),
-            None => Err(StoreError::Unreachable("the connection was lost".into())),
+            None => Err(SourceError::Unreachable("the connection was lost".into())),
         }
     }
 

@@ -1,7 +1,7 @@
 //! How much can be sent at once.
 
 use crate::db::{Engine, Statement, driver::bind};
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 
 /// Bytes of values that are sent with one statement where nothing else limits them.
 const MAX_BYTES_AT_ONCE: usize = 8 << 20;
@@ -23,5 +23,5 @@ pub(super) fn fits_postgres(statement: &Statement) -> Result<()> {
         return Ok(());
     }
     let message = format!("{bytes} bytes at once, and PostgreSQL takes {POSTGRES_MESSAGE_BYTES}");
-    Err(StoreError::Refused { message, code: None })
+    Err(SourceError::Refused { message, code: None })
 }

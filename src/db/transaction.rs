@@ -9,7 +9,7 @@ use super::pool::Lease;
 use crate::db::cancellation::step;
 use crate::db::connection::{End, Link};
 use crate::db::{Engine, Row, Statement, executing, fetching};
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 
 /// An open writing transaction; rolled back when dropped.
 pub struct Tx<'a> {
@@ -84,7 +84,7 @@ impl<'a> Tx<'a> {
     {
         let lease = if self.failed { None } else { self.lease.take() };
         let Some(lease) = lease else {
-            return Err(StoreError::Refused { message: "the transaction had failed already".into(), code: None });
+            return Err(SourceError::Refused { message: "the transaction had failed already".into(), code: None });
         };
         let (lease, result) = step(lease, self.limit, &self.cancel, work).await;
         self.lease = lease;

@@ -3,11 +3,11 @@
 use thiserror::Error;
 
 /// The result of a call to a store.
-pub type Result<T> = std::result::Result<T, StoreError>;
+pub type Result<T> = std::result::Result<T, SourceError>;
 
 /// A fault of a source. Its `Display` is a sentence for the operator and never holds a secret.
 #[derive(Debug, Error)]
-pub enum StoreError {
+pub enum SourceError {
     /// The source cannot be reached or dropped the connection.
     #[error("cannot reach the database: {0}")]
     Unreachable(String),
@@ -81,7 +81,7 @@ pub struct Outdated {
     pub columns: Vec<String>,
 }
 
-impl StoreError {
+impl SourceError {
     /// What kind of fault it is, in words of our own alone: a server's words may quote what a row holds.
     pub fn kind(&self) -> &'static str {
         match self {

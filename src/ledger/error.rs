@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::store::StoreError;
+use crate::store::SourceError;
 
 /// The result of a call to the ledger.
 pub type Result<T> = std::result::Result<T, LedgerError>;
@@ -102,7 +102,7 @@ impl LedgerError {
 
 /// What a store is told when the ledger cannot keep what has to be on record before it takes effect: what may pass is
 /// waited for.
-impl From<LedgerError> for StoreError {
+impl From<LedgerError> for SourceError {
     fn from(error: LedgerError) -> Self {
         match error {
             LedgerError::Unusable { .. } => Self::Unrecorded(error.to_string()),

@@ -8,7 +8,7 @@ use super::handle::Ledger;
 use super::model::RunId;
 use crate::db::Statement;
 use crate::domain::job::JobId;
-use crate::store::{Archive, StoreError};
+use crate::store::{Archive, SourceError};
 
 /// Bytes of rows that go into one statement.
 const AT_ONCE: usize = 1 << 20;
@@ -34,8 +34,8 @@ impl LedgerArchive {
 }
 
 impl Archive for LedgerArchive {
-    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
-        Box::pin(async move { self.ledger.keep_archive(&self.run, &rows).await.map_err(StoreError::from) })
+    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), SourceError>> {
+        Box::pin(async move { self.ledger.keep_archive(&self.run, &rows).await.map_err(SourceError::from) })
     }
 
     fn wants_rows(&self) -> bool {

@@ -11,7 +11,7 @@ use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::schema::{self, InstalledSchema};
 use crate::db::Engine;
-use crate::store::{Budget, StoreError};
+use crate::store::{Budget, SourceError};
 
 /// How long looking into the source may take.
 const LOOK: Duration = Duration::from_secs(10);
@@ -98,7 +98,7 @@ impl LedgerLocator {
             Ok(InstalledSchema::Unsafe(reason)) => {
                 return Err(LedgerError::Version { place: engine.database().to_owned(), reason });
             }
-            Err(error @ StoreError::Denied(_)) => {
+            Err(error @ SourceError::Denied(_)) => {
                 let error = SourceBackend::new(Arc::clone(engine)).fault(error);
                 let remark = format!("{error}; until then only runs of this machine are known, and kept here");
                 return Ok(local?.remarking(remark));

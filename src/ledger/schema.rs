@@ -3,7 +3,7 @@
 //! There they stand apart from the application's: in a schema of their own where there are schemas, else under a prefix.
 
 use crate::db::{Bind, DatabaseKind, Engine, Row, Statement, Value};
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result, SourceError};
 
 use super::dialect::{LedgerSql, TABLES};
 
@@ -211,18 +211,18 @@ impl LedgerInstallation {
     /// Looks what is missing, and changes nothing.
     ///
     /// # Errors
-    /// As [`StoreError`] says; also when the record there is of a later version of this program.
+    /// As [`SourceError`] says; also when the record there is of a later version of this program.
     pub async fn plan(engine: &Engine, budget: &Budget) -> Result<Self> {
         let dialect = engine.kind();
         let from = match look(engine, budget).await? {
             InstalledSchema::Nothing => 0,
             InstalledSchema::Version(version) => version,
             InstalledSchema::Unsafe(reason) => {
-                return Err(StoreError::Input(format!("the ledger there cannot be used: {reason}")));
+                return Err(SourceError::Input(format!("the ledger there cannot be used: {reason}")));
             }
         };
         if from > latest() {
-            return Err(StoreError::Input("the ledger there is of a later version of dlq-tui".to_owned()));
+            return Err(SourceError::Input("the ledger there is of a later version of dlq-tui".to_owned()));
         }
         let steps: Vec<String> = shared().filter(|m| m.no > from).map(|m| m.ddl(dialect)).collect();
         let mut ddl = steps.iter().map(|s| s.trim()).filter(|s| !s.is_empty()).collect::<Vec<_>>().join("\n\n");
@@ -237,7 +237,7 @@ impl LedgerInstallation {
     /// Runs the missing statements, all of them or none where the database can undo DDL.
     ///
     /// # Errors
-    /// As [`StoreError`] says; a role without the right to create is `Denied`.
+    /// As [`SourceError`] says; a role without the right to create is `Denied`.
     pub async fn install(&self, engine: &Engine, budget: &Budget) -> Result<()> {
         if self.statements.is_empty() {
             return Ok(());

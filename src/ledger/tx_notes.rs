@@ -8,7 +8,7 @@ use super::handle::Ledger;
 use super::model::RunId;
 use crate::db::Bind;
 use crate::domain::job::JobId;
-use crate::store::{StoreError, Witness};
+use crate::store::{SourceError, Witness};
 
 /// What writes a note down.
 const NOTING: &str = "INSERT INTO {transactions} (run, name, job_ids) SELECT seq, ?2, ?3 FROM {runs} WHERE id = ?1 \
@@ -60,9 +60,9 @@ impl LedgerTxNotes {
 }
 
 impl Witness for LedgerTxNotes {
-    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
+    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), SourceError>> {
         let note = Note::new(transaction, ids);
-        Box::pin(async move { self.write(&note).await.map_err(StoreError::from) })
+        Box::pin(async move { self.write(&note).await.map_err(SourceError::from) })
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Cursor, Entry, Result, Scanned, StoreError};
+use super::{Cursor, Entry, Result, Scanned, SourceError};
 use crate::db::Statement;
 use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, JobRow, State};
@@ -95,7 +95,7 @@ pub trait Archive: Send + Sync {
     /// Keeps each row as one JSON text; returns only when they are durable.
     ///
     /// # Errors
-    /// When they could not be kept: then nothing is deleted. [`StoreError::Unrecorded`] where that may pass.
+    /// When they could not be kept: then nothing is deleted. [`SourceError::Unrecorded`] where that may pass.
     fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<()>>;
 
     /// Whether it wants what stands in the rows; else it is told of their keys only, with an empty text each.
@@ -120,7 +120,7 @@ pub trait Witness: Send + Sync {
     /// undone may be done already.
     ///
     /// # Errors
-    /// [`StoreError::Unrecorded`] where it does not yet: then the batch is undone.
+    /// [`SourceError::Unrecorded`] where it does not yet: then the batch is undone.
     fn named(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -132,7 +132,7 @@ pub trait Witness: Send + Sync {
     /// Notes it before the transaction commits; returns only when the note is durable.
     ///
     /// # Errors
-    /// When it could not be noted: then nothing is committed. [`StoreError::Unrecorded`] where that may pass.
+    /// When it could not be noted: then nothing is committed. [`SourceError::Unrecorded`] where that may pass.
     fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<()>>;
 }
 
@@ -231,21 +231,21 @@ impl Applied {
 #[derive(Debug)]
 pub struct Broke {
     /// What went wrong.
-    pub error: StoreError,
+    pub error: SourceError,
     /// Whether jobs without an answer may have been acted on all the same; else nothing happened to them.
     pub unsure: bool,
 }
 
 impl Broke {
     /// An error of a COMMIT: without an answer to it nobody knows whether it took effect.
-    pub fn at_commit(error: StoreError) -> Self {
-        let unsure = error.retryable() && !matches!(error, StoreError::Locked(_));
+    pub fn at_commit(error: SourceError) -> Self {
+        let unsure = error.retryable() && !matches!(error, SourceError::Locked(_));
         Self { error, unsure }
     }
 }
 
-impl From<StoreError> for Broke {
-    fn from(error: StoreError) -> Self {
+impl From<SourceError> for Broke {
+    fn from(error: SourceError) -> Self {
         Self { error, unsure: false }
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::sql::{quote, read_catalogue};
-use super::{Budget, Result, StoreError};
+use super::{Budget, Result, SourceError};
 use crate::adapter::{Column, Spec, Table as Found, built_in, fit};
 use crate::db::{DatabaseKind, Engine, Statement, Value};
 
@@ -124,7 +124,7 @@ impl Preset {
     pub fn named(name: &str) -> Result<&'static Preset> {
         PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
             let known: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-            StoreError::Input(format!("no preset {name:?}; there are {}", known.join(", ")))
+            SourceError::Input(format!("no preset {name:?}; there are {}", known.join(", ")))
         })
     }
 
@@ -137,7 +137,7 @@ impl Preset {
     /// Looks what is missing in a schema, or in the default one, and changes nothing.
     ///
     /// # Errors
-    /// As [`StoreError`] says; a schema is `Input` where the database has none to choose from.
+    /// As [`SourceError`] says; a schema is `Input` where the database has none to choose from.
     pub async fn plan(&self, engine: &Engine, schema: Option<&str>, budget: &Budget) -> Result<Installation> {
         let dialect = engine.kind();
         let (place, missing_schema) = place(engine, schema, budget).await?;
@@ -180,11 +180,11 @@ impl Installation {
     /// Creates what is missing: just what was planned, all of it or nothing where the database can undo DDL.
     ///
     /// # Errors
-    /// As [`StoreError`] says; a role without the right to create tables is `Denied`. A table that appeared since is an
+    /// As [`SourceError`] says; a role without the right to create tables is `Denied`. A table that appeared since is an
     /// error, and left alone.
     pub async fn install(&self, engine: &Engine, budget: &Budget) -> Result<()> {
         if let Some(reason) = self.misfits.first() {
-            return Err(StoreError::Input(format!("a table of that name is there already, and is another: {reason}")));
+            return Err(SourceError::Input(format!("a table of that name is there already, and is another: {reason}")));
         }
         if self.ddl.is_empty() {
             return Ok(());
@@ -208,14 +208,14 @@ async fn place(engine: &Engine, asked: Option<&str>, budget: &Budget) -> Result<
     });
     let Some(asked) = asked else {
         return schemas.find(|(_, default)| *default).map(|(name, _)| (name, false)).ok_or_else(|| {
-            StoreError::Input("no schema or database is chosen: name one with --schema or in the URL".to_owned())
+            SourceError::Input("no schema or database is chosen: name one with --schema or in the URL".to_owned())
         });
     };
     if schemas.any(|(name, _)| name == asked) {
         return Ok((asked.to_owned(), false));
     }
     if NEW_SCHEMA.of(dialect).is_empty() {
-        return Err(StoreError::Input(format!(
+        return Err(SourceError::Input(format!(
             "there is no schema {asked:?} to choose here: the tables go into the database that the URL names"
         )));
     }

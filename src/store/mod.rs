@@ -15,7 +15,7 @@ pub mod sql;
 use futures_util::future::BoxFuture;
 
 pub use crate::domain::budget::Budget;
-pub use crate::domain::source_error::{Outdated, Result, StoreError};
+pub use crate::domain::source_error::{Outdated, Result, SourceError};
 pub use batch::{
     Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Record, Recorded,
     Standing, Undoing, Unfit, Witness,
@@ -136,7 +136,7 @@ pub trait Store: Send + Sync {
     /// What an action would make in the database before its first use there; `None` when nothing is missing.
     ///
     /// # Errors
-    /// Also [`StoreError::Input`] when what is there cannot be used; the sentence says what to do.
+    /// Also [`SourceError::Input`] when what is there cannot be used; the sentence says what to do.
     fn preparation<'a>(&'a self, _action: Action, _budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
         Box::pin(async { Ok(None) })
     }
@@ -152,7 +152,7 @@ pub trait Store: Send + Sync {
     /// What the database does by itself as an action takes its rows, in sentences: rows of other tables that go along.
     ///
     /// # Errors
-    /// Also [`StoreError::Outdated`] where rows are to be kept, as `keeps` says, and their table is no longer what it was when
+    /// Also [`SourceError::Outdated`] where rows are to be kept, as `keeps` says, and their table is no longer what it was when
     /// the store was opened.
     fn consequences<'a>(
         &'a self,

@@ -15,8 +15,8 @@ use crate::domain::json::Document;
 use crate::domain::run_options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::store::{
-    Archive, Availability, Batch, Budget, Cursor, Entry, HistogramQuery, PageQuery, Result, Sort, Standing, Store,
-    StoreError, Undoing,
+    Archive, Availability, Batch, Budget, Cursor, Entry, HistogramQuery, PageQuery, Result, Sort, SourceError,
+    Standing, Store, Undoing,
 };
 
 /// Jobs that are listed at the most, and at a time.
@@ -47,7 +47,7 @@ type CheckResult = std::result::Result<String, String>;
 pub async fn story(open: impl AsyncFn() -> Result<Arc<dyn Store>>, budget: &Budget) -> Result<Vec<Chapter>> {
     let store = open().await?;
     let dead = match list(&*store, budget).await {
-        Err(StoreError::Unreachable(reason)) => return Err(StoreError::Unreachable(reason)),
+        Err(SourceError::Unreachable(reason)) => return Err(SourceError::Unreachable(reason)),
         Err(error) => return Ok(vec![Chapter { about: "list".to_owned(), verdict: Err(error.to_string()) }]),
         Ok(dead) => dead,
     };

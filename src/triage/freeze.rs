@@ -19,7 +19,7 @@ use crate::domain::job::{JobId, JobRow};
 use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, Ledger, LedgerError, RunId, RunIntent, Whose};
-use crate::store::{Availability, Budget, Identity, Outdated, StoreError};
+use crate::store::{Availability, Budget, Identity, Outdated, SourceError};
 
 /// Values of a split that are listed; the rest is summed up.
 const SHARES: usize = 8;
@@ -104,7 +104,7 @@ pub enum PlanError {
     },
     /// The source failed or the caller cancelled.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] SourceError),
     /// The record cannot be kept.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -214,10 +214,10 @@ async fn frozen(
 }
 
 /// What a store says before anything is chosen: that the action cannot be used as the tables stand, or that it failed.
-fn unusable(error: StoreError) -> PlanError {
+fn unusable(error: SourceError) -> PlanError {
     match error {
-        StoreError::Input(reason) => PlanError::Disabled(reason),
-        StoreError::Outdated(table) => PlanError::Outdated(table),
+        SourceError::Input(reason) => PlanError::Disabled(reason),
+        SourceError::Outdated(table) => PlanError::Outdated(table),
         error => error.into(),
     }
 }

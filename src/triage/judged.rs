@@ -20,7 +20,7 @@ use crate::ledger::{LedgerError, LedgerLocator, Whose};
 use crate::store::Identity;
 use crate::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, Glance, GlanceQuery, HistogramQuery,
-    HistogramStep, ListedBar, Page, PageQuery, Preparation, Result, Resume, Scanned, Sort, Store, StoreError,
+    HistogramStep, ListedBar, Page, PageQuery, Preparation, Result, Resume, Scanned, Sort, SourceError, Store,
     StoreInfo, Unfit, Watermark,
 };
 
@@ -105,8 +105,8 @@ impl<S: Store> Judged<S> {
     }
 }
 
-fn input(error: LedgerError) -> StoreError {
-    StoreError::Input(error.to_string())
+fn input(error: LedgerError) -> SourceError {
+    SourceError::Input(error.to_string())
 }
 
 fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {

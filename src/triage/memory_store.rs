@@ -131,7 +131,7 @@ impl Store for Fake {
     }
 
     fn histogram<'a>(&'a self, _: HistogramQuery, _: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
-        Box::pin(async { Err(StoreError::Input("not in memory".into())) })
+        Box::pin(async { Err(SourceError::Input("not in memory".into())) })
     }
 
     fn totals<'a>(&'a self, _: bool, _: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
@@ -197,7 +197,7 @@ impl Store for Fake {
         _: &'a Filter,
         _: &'a Budget,
     ) -> BoxFuture<'a, Result<Changes>> {
-        Box::pin(async { Err(StoreError::Input("not in memory".into())) })
+        Box::pin(async { Err(SourceError::Input("not in memory".into())) })
     }
 
     /// Steps of seven rows, newest first.
@@ -223,7 +223,7 @@ impl Store for Fake {
     fn apply<'a>(&'a self, mut batch: Batch, _: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             // Whether it took effect is not to be known from outside.
-            let failed = |error: StoreError| Applied { outcomes: Vec::new(), broke: Some(Broke::at_commit(error)) };
+            let failed = |error: SourceError| Applied { outcomes: Vec::new(), broke: Some(Broke::at_commit(error)) };
             let fault = match self.with(|data| data.faults.pop_front()) {
                 Some(InjectedFault::Before(error)) => return failed(error),
                 Some(InjectedFault::Not) => None,

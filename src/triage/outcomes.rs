@@ -5,7 +5,7 @@ use crate::domain::action::ReplayStatus;
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
 use crate::ledger::{CohortPart, Ledger, RunId, RunJob};
-use crate::store::{Budget, StoreError};
+use crate::store::{Budget, SourceError};
 use crate::triage::freeze::PlanError;
 
 /// Jobs that are asked about in one call.
@@ -73,7 +73,7 @@ pub async fn count_outcomes(
         let Some(last) = jobs.last() else { return Ok(board) };
         after = last.ord;
         if budget.cancel.is_cancelled() {
-            return Err(StoreError::Cancelled.into());
+            return Err(SourceError::Cancelled.into());
         }
         let kept = match desk.store.outcome_needs_kept() {
             true => ledger.archived(run, &jobs.iter().map(|job| job.id.clone()).collect::<Vec<_>>()).await?,
@@ -90,7 +90,7 @@ async fn ask(
     kept: &[(JobId, String)],
     budget: &Budget,
     board: &mut OutcomeCounts,
-) -> Result<(), StoreError> {
+) -> Result<(), SourceError> {
     let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
     let told = desk.store.outcome_of(&ids, kept, budget).await?;
     let told: std::collections::HashMap<JobId, ReplayStatus> = told.into_iter().collect();

@@ -9,7 +9,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
 use crate::ledger::{KnownJob, Ledger, LedgerError, RunId, Whose};
-use crate::store::{Budget, Frozen, Identity, Store, StoreError};
+use crate::store::{Budget, Frozen, Identity, SourceError, Store};
 
 /// What is on record of the replays of a cohort's jobs, and which of them that bars.
 pub(super) struct ReplayLimit<'a> {
@@ -91,7 +91,7 @@ impl<'a> ReplayLimit<'a> {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub async fn known(store: &dyn Store, ids: Vec<JobId>, budget: &Budget) -> Result<Vec<KnownJob>, StoreError> {
+pub async fn known(store: &dyn Store, ids: Vec<JobId>, budget: &Budget) -> Result<Vec<KnownJob>, SourceError> {
     let mut lineages: HashMap<JobId, String> = HashMap::new();
     for entry in store.rows(&ids, budget).await? {
         lineages.extend(entry.lineage.map(|lineage| (entry.row.id, lineage)));

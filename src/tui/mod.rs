@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 
 use crate::domain::redact::Redactor;
 use crate::ledger::LedgerLocator;
-use crate::store::{Deliver, StoreError};
+use crate::store::{Deliver, SourceError};
 use crate::triage::StoreContext;
 
 /// One layout that was found in a source: what the picker shows.
@@ -39,19 +39,19 @@ pub trait Opener: Send + Sync {
     ///
     /// # Errors
     /// When the source cannot be reached, or none of the known layouts is in it.
-    fn choices(&self) -> BoxFuture<'_, Result<Vec<StoreChoice>, StoreError>>;
+    fn choices(&self) -> BoxFuture<'_, Result<Vec<StoreChoice>, SourceError>>;
 
     /// Opens one of them.
     ///
     /// # Errors
     /// When the source cannot be reached any more or the layout is gone.
-    fn open(&self, name: String) -> BoxFuture<'_, Result<OpenStore, StoreError>>;
+    fn open(&self, name: String) -> BoxFuture<'_, Result<OpenStore, SourceError>>;
 
     /// The same, of a source that may have become another one meanwhile: what it is and what its tables are is asked once more.
     ///
     /// # Errors
     /// As [`Opener::open`].
-    fn reopen(&self, name: String) -> BoxFuture<'_, Result<OpenStore, StoreError>> {
+    fn reopen(&self, name: String) -> BoxFuture<'_, Result<OpenStore, SourceError>> {
         self.open(name)
     }
 }

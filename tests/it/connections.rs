@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use dlq_tui::db::{EngineOptions, Row, Value};
-use dlq_tui::store::{Budget, StoreError};
+use dlq_tui::store::{Budget, SourceError};
 use futures_util::future::join_all;
 
 use crate::cli::User;
@@ -133,7 +133,7 @@ async fn stopped_among(busy: usize, server: &Server, db: &TestDb) -> Option<usiz
                 budget.cancel.cancel();
             };
             let (result, ()) = tokio::join!(engine.read(&statements, &budget), canceller);
-            assert!(matches!(result, Err(StoreError::Cancelled)), "{result:?}");
+            assert!(matches!(result, Err(SourceError::Cancelled)), "{result:?}");
             // At once: the connection that is opened for it must wait for the one before to be gone.
             assert_eq!(row(&engine, "select 7", Vec::new()).await, Row(vec![Value::Int(7)]));
             until_running(db, db.name(), busy).await;
@@ -141,7 +141,7 @@ async fn stopped_among(busy: usize, server: &Server, db: &TestDb) -> Option<usiz
         other.cancel.cancel();
     };
     let (results, ()) = tokio::join!(others, stops);
-    assert!(results.iter().all(|result| matches!(result, Err(StoreError::Cancelled))), "{results:?}");
+    assert!(results.iter().all(|result| matches!(result, Err(SourceError::Cancelled))), "{results:?}");
     until_running(db, db.name(), 0).await;
     engine.close(LONG).await;
     let log = server.log();
@@ -184,7 +184,7 @@ async fn slow_commits(server: &Server, (busy, size): (usize, usize), seconds: u3
         let mut tx = engine.begin(&Budget::new(Duration::from_secs(1))).await.unwrap();
         tx.execute(&sql("insert into t values (1)")).await.unwrap();
         let committed = tx.commit().await;
-        assert!(matches!(committed, Err(StoreError::Timeout(_))), "{committed:?}");
+        assert!(matches!(committed, Err(SourceError::Timeout(_))), "{committed:?}");
     });
     join_all(commits).await;
     until_running(&db, "COMMIT", 0).await;

@@ -1,7 +1,7 @@
 //! The presets on live databases.
 
 use dlq_tui::store::install::{PRESETS, Preset};
-use dlq_tui::store::{Budget, StoreError};
+use dlq_tui::store::{Budget, SourceError};
 
 use crate::engine::{LONG, connect, connect_as, options};
 use crate::harness;
@@ -60,7 +60,7 @@ async fn in_another_schema_the_same_tables_are_made_and_the_schema_with_them() {
         for preset in PRESETS {
             let planned = preset.plan(&engine, Some("Dead ones"), &budget).await;
             if db.engine != harness::Engine::Postgres {
-                assert!(matches!(planned, Err(StoreError::Input(_))), "{planned:?}");
+                assert!(matches!(planned, Err(SourceError::Input(_))), "{planned:?}");
                 let own = if db.engine == harness::Engine::Sqlite { "main" } else { db.name() };
                 assert_eq!(preset.plan(&engine, Some(own), &budget).await.unwrap().misfits, [""; 0]);
                 continue;
@@ -174,6 +174,6 @@ async fn nothing_is_installed_where_nothing_may_be_written() {
         let engine = connect_as(&db, &read_only).await.unwrap();
         let plan = PRESETS[0].plan(&engine, None, &Budget::new(LONG)).await.unwrap();
         let error = plan.install(&engine, &Budget::new(LONG)).await.unwrap_err();
-        assert!(matches!(error, StoreError::Denied(_)), "{error:?}");
+        assert!(matches!(error, SourceError::Denied(_)), "{error:?}");
     }
 }

@@ -12,7 +12,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
-use dlq_tui::store::{Budget, Cursor, PageQuery, Sort, Store, StoreError};
+use dlq_tui::store::{Budget, Cursor, PageQuery, Sort, SourceError, Store};
 use futures_util::future::join_all;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Row as _};
@@ -190,8 +190,8 @@ async fn cancelled_through_a_pooler(db: &TestDb, connections: usize, named: &str
         beside.cancel.cancel();
     };
     let (result, others, ()) = tokio::join!(cancelled.read(&endless, &budget), other.read(&theirs, &beside), canceller);
-    assert!(matches!(result, Err(StoreError::Cancelled)), "{result:?}");
-    assert!(matches!(others, Err(StoreError::Cancelled)), "{others:?}");
+    assert!(matches!(result, Err(SourceError::Cancelled)), "{result:?}");
+    assert!(matches!(others, Err(SourceError::Cancelled)), "{others:?}");
     until_running(db, "beside", 0).await;
     for engine in [cancelled, other] {
         assert_eq!(engine.read(&[own(5, 7)], &Budget::new(LONG)).await.unwrap(), [[answer(5, 7)]]);

@@ -17,7 +17,7 @@ use dlq_tui::ledger::{
     Next, Operator, Outcome, Results, RunId, RunIntent, RunState, Whose,
 };
 use dlq_tui::store::sql::ReplayDestination;
-use dlq_tui::store::{Frozen, StoreError};
+use dlq_tui::store::{Frozen, SourceError};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::deliver::CommandDestination;
 use dlq_tui::triage::run::{Receipt, RunControl, RunError, RunOptions, execute, resume};
@@ -314,7 +314,7 @@ async fn a_run_that_is_killed_again_and_again_leaves_no_job_in_doubt() {
 }
 
 /// Lets every lease end, as if nothing had been heard for a while.
-async fn expire(db: &TestDb) -> Result<(), StoreError> {
+async fn expire(db: &TestDb) -> Result<(), SourceError> {
     let engine = connect(&db.url).await;
     let budget = budget();
     let mut tx = engine.begin(&budget).await?;

@@ -4,7 +4,7 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::ReplayDestination;
-use dlq_tui::store::{Availability, Cursor, Sort, Store, StoreError};
+use dlq_tui::store::{Availability, Cursor, Sort, SourceError, Store};
 
 use crate::cli::User;
 use crate::fixtures::Layout;
@@ -244,7 +244,7 @@ async fn what_is_wrong_with_a_table_is_the_fault_of_no_job_and_stops_the_batch()
             let name = format!("{told} on {}", db.engine.name());
             assert_eq!(applied.outcomes, [], "{name}");
             let error = applied.broke.unwrap_or_else(|| panic!("{name}: it did not stop")).error;
-            assert!(matches!(error, StoreError::Unfit { .. }), "{name}: {error}");
+            assert!(matches!(error, SourceError::Unfit { .. }), "{name}: {error}");
             assert!(!error.retryable() && error.remedy().is_some(), "{name}: {error}");
             assert_eq!(db.count("jobs_dlq").await, 5, "{name}");
         }

@@ -15,7 +15,7 @@ use dlq_tui::domain::job::{JobId, JobRow};
 use dlq_tui::domain::run_options::Options;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
 use dlq_tui::store::{
-    Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, Standing, Store, StoreError,
+    Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, SourceError, Standing, Store,
 };
 use futures_util::future::BoxFuture;
 
@@ -169,10 +169,10 @@ pub struct Shelf {
 }
 
 impl Archive for Shelf {
-    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<(), SourceError>> {
         Box::pin(async move {
             if self.full {
-                return Err(StoreError::Unrecorded("the disk is full".to_owned()));
+                return Err(SourceError::Unrecorded("the disk is full".to_owned()));
             }
             self.rows.lock().expect("a lock").extend(rows);
             Ok(())

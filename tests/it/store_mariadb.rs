@@ -8,7 +8,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::{Count, Exactness};
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Availability, Budget, Cursor, HistogramQuery, Sort, Store, StoreError};
+use dlq_tui::store::{Availability, Budget, Cursor, HistogramQuery, Sort, SourceError, Store};
 
 use crate::cli::User;
 use crate::fixtures::Layout;
@@ -413,7 +413,7 @@ async fn a_large_table_shows_some_jobs_before_all_are_counted() {
     let hasty = Budget::new(Duration::from_millis(40));
     let step = loop {
         match store.histogram(query.clone(), &hasty).await {
-            Err(StoreError::Timeout(_)) => {}
+            Err(SourceError::Timeout(_)) => {}
             step => break step.expect("a step"),
         }
     };

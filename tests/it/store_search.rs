@@ -6,7 +6,7 @@ use std::time::Duration;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::histogram::Count;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Budget, Cursor, Entry, HistogramQuery, Page, PageQuery, Sort, Store, StoreError};
+use dlq_tui::store::{Budget, Cursor, Entry, HistogramQuery, Page, PageQuery, Sort, SourceError, Store};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb};
@@ -15,7 +15,7 @@ use crate::store_desk::*;
 /// Rows enough for a table to be read as it is stored.
 const ROWS: u32 = 150_000;
 
-async fn step(store: &dyn Store, text: &str, cursor: Cursor, budget: &Budget) -> Result<Page, StoreError> {
+async fn step(store: &dyn Store, text: &str, cursor: Cursor, budget: &Budget) -> Result<Page, SourceError> {
     let query = PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 200 };
     store.search(query, 20, budget).await
 }
@@ -240,7 +240,7 @@ async fn windows_shrink_to_what_the_deadline_of_a_statement_allows_and_no_statem
         let page = step(&store, "msg:needle", at.clone(), &deadline).await.expect("windows that fit");
         // The same place with a deadline that only few slow rows meet, and on a busy machine none.
         match step(&store, "msg:needle", at, &short).await {
-            Err(StoreError::Timeout(after)) => assert_eq!(after, short.statement),
+            Err(SourceError::Timeout(after)) => assert_eq!(after, short.statement),
             other => drop(other.expect("a step")),
         }
         cursor = page.next.clone();

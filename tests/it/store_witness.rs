@@ -6,7 +6,7 @@ use std::time::Duration;
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Batch, Cursor, Ending, Sort, Store, StoreError, Witness};
+use dlq_tui::store::{Batch, Cursor, Ending, Sort, SourceError, Store, Witness};
 use futures_util::future::BoxFuture;
 
 use crate::fixtures::Layout;
@@ -23,13 +23,13 @@ struct Notes {
 }
 
 impl Witness for Notes {
-    fn named(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async { if self.unnamed { Err(StoreError::Unrecorded("it is late".to_owned())) } else { Ok(()) } })
+    fn named(&self) -> BoxFuture<'_, Result<(), SourceError>> {
+        Box::pin(async { if self.unnamed { Err(SourceError::Unrecorded("it is late".to_owned())) } else { Ok(()) } })
     }
 
-    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), SourceError>> {
         self.told.lock().expect("a lock").push((transaction.to_owned(), ids.to_vec()));
-        Box::pin(async { if self.full { Err(StoreError::Unrecorded("the disk is full".to_owned())) } else { Ok(()) } })
+        Box::pin(async { if self.full { Err(SourceError::Unrecorded("the disk is full".to_owned())) } else { Ok(()) } })
     }
 }
 
@@ -83,7 +83,7 @@ async fn a_batch_whose_transaction_cannot_be_noted_is_undone() {
         let notes = Arc::new(Notes { full: true, ..Notes::default() });
         let refused = store.apply(replay(&ids, &notes), &budget()).await.whole();
         assert!(
-            matches!(&refused, Err(StoreError::Unrecorded(why)) if why.contains("the disk is full")),
+            matches!(&refused, Err(SourceError::Unrecorded(why)) if why.contains("the disk is full")),
             "{refused:?}"
         );
         assert_eq!((layout.count_dead(&db).await, db.count("jobs").await), (9, 0));
@@ -105,7 +105,7 @@ async fn a_batch_that_the_record_does_not_name_takes_no_effect() {
             let unnamed = Batch { action, archive: Some(shelf.clone()), ..replay(&ids, &notes) };
             let refused = store.apply(unnamed, &budget()).await.whole();
             let told = format!("{action} on {}: {refused:?}", db.engine.name());
-            assert!(matches!(&refused, Err(StoreError::Unrecorded(why)) if why.contains("late")), "{told}");
+            assert!(matches!(&refused, Err(SourceError::Unrecorded(why)) if why.contains("late")), "{told}");
             let after = (layout.count_dead(&db).await, db.count("dead_letter_jobs").await);
             assert_eq!((after, db.count("jobs").await), (before, 0), "{told}");
         }
@@ -121,7 +121,7 @@ struct Watcher {
 }
 
 impl Witness for Watcher {
-    fn named(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn named(&self) -> BoxFuture<'_, Result<(), SourceError>> {
         Box::pin(async {
             // Sequences go on whether or not a transaction ends well.
             let told = "select coalesce(max(last_value), 0)::text from pg_sequences where sequencename = 'changed'";
@@ -131,7 +131,7 @@ impl Witness for Watcher {
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
             };
-            let late = |_| StoreError::Unrecorded("the rows are not changed before".to_owned());
+            let late = |_| SourceError::Unrecorded("the rows are not changed before".to_owned());
             tokio::time::timeout(Duration::from_secs(20), changed).await.map_err(late)?;
             let seen = self.db.count("jobs").await;
             self.seen.lock().expect("a lock").push(seen);
@@ -139,7 +139,7 @@ impl Witness for Watcher {
         })
     }
 
-    fn note(&self, _: &str, _: &[JobId]) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn note(&self, _: &str, _: &[JobId]) -> BoxFuture<'_, Result<(), SourceError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }

@@ -9,7 +9,7 @@ use crossterm::event::KeyCode;
 use dlq_tui::domain::redact::Redactor;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::LedgerLocator;
-use dlq_tui::store::StoreError;
+use dlq_tui::store::SourceError;
 use dlq_tui::tui::app::{Effect, Msg, Request, RequestId, Settings, Slot};
 use dlq_tui::tui::runtime::{self, Program};
 use dlq_tui::tui::{Launch, OpenStore, Opener, StoreChoice};
@@ -29,12 +29,12 @@ impl Opener for Faulty {
         "faulty".into()
     }
 
-    fn choices(&self) -> BoxFuture<'_, Result<Vec<StoreChoice>, StoreError>> {
+    fn choices(&self) -> BoxFuture<'_, Result<Vec<StoreChoice>, SourceError>> {
         async { panic!("a task breaks") }.boxed()
     }
 
-    fn open(&self, _: String) -> BoxFuture<'_, Result<OpenStore, StoreError>> {
-        async { Err(StoreError::Input("nothing is here".into())) }.boxed()
+    fn open(&self, _: String) -> BoxFuture<'_, Result<OpenStore, SourceError>> {
+        async { Err(SourceError::Input("nothing is here".into())) }.boxed()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::cli::table::terminal_width;
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 use crate::domain::time::exact_span;
-use crate::store::StoreError;
+use crate::store::SourceError;
 use crate::tui::theme::{Depth, Theme};
 
 /// How it stands.
@@ -96,7 +96,7 @@ impl Finding {
     }
 
     /// What could not be looked at, as the database says it; its words are not for everybody.
-    pub fn failed(section: &str, about: &str, error: &StoreError) -> Self {
+    pub fn failed(section: &str, about: &str, error: &SourceError) -> Self {
         Self::new(section, about, Level::Fail, mask_secrets(&error.to_string())).publicly(error.kind())
     }
 

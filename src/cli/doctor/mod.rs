@@ -28,7 +28,7 @@ use super::{output, signal};
 use crate::adapter::Library;
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
-use crate::store::{Budget, StoreError};
+use crate::store::{Budget, SourceError};
 use finding::{Finding, Level};
 
 /// Looks at the source from every side, and prints what is found.
@@ -44,7 +44,7 @@ pub async fn run(cli: &Cli, args: &DoctorArgs, word: &str) -> Result<Code> {
     let looked = tokio::select! {
         // First: what was cut short by it must not be told as what was found.
         biased;
-        () = interrupted => return Err(StoreError::Cancelled.into()),
+        () = interrupted => return Err(SourceError::Cancelled.into()),
         looked = Looked::at(&session, broken.as_ref()) => looked,
     };
     let failed = looked.findings.iter().any(|finding| finding.level == Level::Fail);
@@ -127,7 +127,7 @@ fn unnamed(error: &anyhow::Error, is_broken: bool) -> Finding {
 fn unreached(error: &anyhow::Error) -> Finding {
     let fact = mask_secrets(&format!("{error:#}"));
     // A server's words may hold names that nobody told us.
-    let kind = error.downcast_ref::<StoreError>().map_or("it cannot be reached", StoreError::kind);
+    let kind = error.downcast_ref::<SourceError>().map_or("it cannot be reached", SourceError::kind);
     Finding::new(connection::SECTION, "reach", Level::Fail, Clean::line(&fact).to_string())
         .publicly(kind)
         .advising("try the same with psql, mysql or sqlite3 from this machine: host, port, user, password, firewall")

@@ -8,7 +8,7 @@ use super::{bloat, foreign_keys, indexes, privileges, retention};
 use crate::cli::open::Surveyed;
 use crate::domain::text::Clean;
 use crate::store::sql::{self, Found, SqlStore};
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result, SourceError};
 
 /// What is found of each store, the rights on all of them first. What fails of one keeps nothing back of the others.
 pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
@@ -41,7 +41,7 @@ async fn open(surveyed: &Surveyed, found: &Found, budget: &Budget) -> Result<Opt
 
 async fn of_store(store: &SqlStore, found: &Found, label: &str, budget: &Budget) -> Vec<Finding> {
     let (section, upkeep) = (format!("indexes of {label}"), format!("upkeep of {label}"));
-    let failed = |section: &str, about: &str, error: StoreError| vec![Finding::failed(section, about, &error)];
+    let failed = |section: &str, about: &str, error: SourceError| vec![Finding::failed(section, about, &error)];
     let extent = match store.diagnostics().extent(budget).await {
         Ok(extent) => extent,
         Err(error) => return failed(&section, "rows", error),

@@ -20,7 +20,7 @@ use super::{ids, no_match};
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::{JobDetail, JobId};
-use crate::store::StoreError;
+use crate::store::SourceError;
 use crate::triage::freeze::Missing;
 
 /// Jobs that are read whole by one statement.
@@ -211,7 +211,7 @@ async fn whole(opened: &OpenedStore, walk: &mut SelectedRows<'_>, out: &mut impl
 }
 
 /// Reads jobs whole. What is too much for the deadline of one statement is asked for in halves.
-async fn details(opened: &OpenedStore, ids: &[JobId]) -> Result<Vec<JobDetail>, StoreError> {
+async fn details(opened: &OpenedStore, ids: &[JobId]) -> Result<Vec<JobDetail>, SourceError> {
     let (mut found, mut waiting) = (Vec::new(), vec![ids]);
     while let Some(ids) = waiting.pop() {
         match opened.desk.store.details(ids, &opened.budget).await {

@@ -16,7 +16,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::State;
 use crate::domain::text::{Clean, Untrusted};
-use crate::store::StoreError;
+use crate::store::SourceError;
 
 /// The window of growth.
 const GROWTH: Duration = Duration::from_secs(300);
@@ -44,7 +44,7 @@ impl MetricsSample {
         match taken {
             Ok(sample) => MetricsSample { cost, ..sample },
             Err(error) => {
-                let kind = error.downcast_ref().map_or("the numbers cannot be read", StoreError::kind);
+                let kind = error.downcast_ref().map_or("the numbers cannot be read", SourceError::kind);
                 MetricsSample { cost, fault: Some(kind), ..MetricsSample::default() }
             }
         }

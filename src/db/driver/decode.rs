@@ -12,7 +12,7 @@ use tokio::task::consume_budget;
 
 use crate::db::driver::error_map::store_error;
 use crate::db::{Row, Value};
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 
 /// Bytes as text: a value may have been written by a program that knew nothing of UTF-8, and must still be shown.
 fn text(bytes: &[u8]) -> Value {
@@ -22,8 +22,8 @@ fn text(bytes: &[u8]) -> Value {
     }
 }
 
-fn unfit(column: &impl Column, type_name: &str) -> StoreError {
-    StoreError::Layout(format!(
+fn unfit(column: &impl Column, type_name: &str) -> SourceError {
+    SourceError::Layout(format!(
         "column {} has the type {}: the statement must cast it to text or to a whole number",
         column.name(),
         type_name.to_lowercase()
@@ -31,9 +31,11 @@ fn unfit(column: &impl Column, type_name: &str) -> StoreError {
 }
 
 /// The driver's words name types of its own, which say nothing to whoever wrote the adapter.
-fn unreadable(column: &impl Column) -> StoreError {
+fn unreadable(column: &impl Column) -> SourceError {
     let name = column.name();
-    StoreError::Layout(format!("column {name} cannot be read: the statement must cast it to text or to a whole number"))
+    SourceError::Layout(format!(
+        "column {name} cannot be read: the statement must cast it to text or to a whole number"
+    ))
 }
 
 /// PostgreSQL's own types have the same numbers in every database.
@@ -91,7 +93,7 @@ pub(crate) struct Answers {
     ended: Vec<Vec<Row>>,
     /// Those of the next one so far.
     rows: Vec<Row>,
-    odd: Option<StoreError>,
+    odd: Option<SourceError>,
 }
 
 impl Answers {

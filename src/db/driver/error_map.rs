@@ -10,10 +10,10 @@ use sqlx::postgres::PgDatabaseError;
 
 use crate::db::net::tls_errors;
 use crate::db::pool::NO_ANSWER;
-use crate::domain::source_error::StoreError;
+use crate::domain::source_error::SourceError;
 
 /// A server's deadline, whose length only the caller of the driver knows.
-const SERVER_DEADLINE: StoreError = StoreError::Timeout(Duration::ZERO);
+const SERVER_DEADLINE: SourceError = SourceError::Timeout(Duration::ZERO);
 
 /// Where PostgreSQL looks whether a row may be as it is to be: a row-level security policy.
 const ROW_CHECK: &str = "ExecWithCheckOptions";
@@ -29,51 +29,55 @@ const UNREADABLE: &str = "a value is not of the kind that its statement says: ca
 const MISSING: [&str; 4] = ["no such table", "no such column", "has no column named", "no such function"];
 
 /// Names what went wrong while a connection was being made: there a fault of TLS is no matter of waiting.
-pub(crate) fn connecting(error: sqlx::Error) -> StoreError {
+pub(crate) fn connecting(error: sqlx::Error) -> SourceError {
     let reason = match &error {
         sqlx::Error::Io(error) => tls_errors::fault(&error.to_string()),
         sqlx::Error::Tls(error) => Some(tls_errors::sentence(&error.to_string())),
         _ => None,
     };
-    reason.map_or_else(|| store_error(error), StoreError::Unproven)
+    reason.map_or_else(|| store_error(error), SourceError::Unproven)
 }
 
 /// Whether a failure to connect leaves open what it is that answers.
-pub(crate) fn is_puzzling(error: &StoreError) -> bool {
+pub(crate) fn is_puzzling(error: &SourceError) -> bool {
     match error {
-        StoreError::Unreachable(why) => [NOT_UNDERSTOOD, HUNG_UP].contains(&why.as_str()) || why.starts_with(NO_ANSWER),
-        StoreError::Unproven(why) => why == tls_errors::NO_TLS || why == tls_errors::NOT_TLS,
+        SourceError::Unreachable(why) => {
+            [NOT_UNDERSTOOD, HUNG_UP].contains(&why.as_str()) || why.starts_with(NO_ANSWER)
+        }
+        SourceError::Unproven(why) => why == tls_errors::NO_TLS || why == tls_errors::NOT_TLS,
         _ => false,
     }
 }
 
 /// Names what went wrong in a connection.
-pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
+pub(crate) fn store_error(error: sqlx::Error) -> SourceError {
     match error {
         sqlx::Error::Database(error) => database(&*error),
-        sqlx::Error::Io(error) => StoreError::Unreachable(io(&error)),
-        sqlx::Error::Tls(error) => StoreError::Unreachable(tls_errors::sentence(&error.to_string())),
+        sqlx::Error::Io(error) => SourceError::Unreachable(io(&error)),
+        sqlx::Error::Tls(error) => SourceError::Unreachable(tls_errors::sentence(&error.to_string())),
         sqlx::Error::Protocol(text) => protocol(&text),
         sqlx::Error::Configuration(error) if error.to_string().starts_with("RSA auth backend disabled") => {
-            StoreError::Input(
+            SourceError::Input(
                 "the password of this MySQL user can only be sent over TLS or a Unix socket: \
                  add ?sslmode=require or ?socket=/path to the URL"
                     .into(),
             )
         }
-        sqlx::Error::Configuration(error) => StoreError::Input(format!("the connection settings do not work: {error}")),
-        sqlx::Error::Encode(_) => StoreError::Layout("a value cannot be sent as what its statement says".into()),
-        sqlx::Error::Decode(_) => StoreError::Layout(UNREADABLE.into()),
-        sqlx::Error::ColumnDecode { index, .. } => StoreError::Layout(format!("column {index}: {UNREADABLE}")),
-        sqlx::Error::TypeNotFound { type_name } => StoreError::Layout(format!("no type named {type_name}")),
+        sqlx::Error::Configuration(error) => {
+            SourceError::Input(format!("the connection settings do not work: {error}"))
+        }
+        sqlx::Error::Encode(_) => SourceError::Layout("a value cannot be sent as what its statement says".into()),
+        sqlx::Error::Decode(_) => SourceError::Layout(UNREADABLE.into()),
+        sqlx::Error::ColumnDecode { index, .. } => SourceError::Layout(format!("column {index}: {UNREADABLE}")),
+        sqlx::Error::TypeNotFound { type_name } => SourceError::Layout(format!("no type named {type_name}")),
         // Whatever else a driver says concerns the connection itself, which is of no use afterwards.
-        _ => StoreError::Unreachable("the connection was lost".into()),
+        _ => SourceError::Unreachable("the connection was lost".into()),
     }
 }
 
 /// What a driver could not make sense of. Its words name its own source and the protocol's bytes; what an operator can do
 /// something about is a way to log in that it does not know.
-fn protocol(text: &str) -> StoreError {
+fn protocol(text: &str) -> SourceError {
     let plugin = text.split_once("unknown authentication plugin: ").map(|(_, rest)| rest);
     let plugin = plugin.map(|rest| rest.split_whitespace().next().unwrap_or_default());
     let method = match plugin {
@@ -90,10 +94,10 @@ fn protocol(text: &str) -> StoreError {
             "the server asks for a way to log in".to_owned()
         }
         // The driver takes the end of what is read for an answer.
-        None if text.contains("SSLRequest: 0x00") => return StoreError::Unreachable(HUNG_UP.into()),
-        None => return StoreError::Unreachable(NOT_UNDERSTOOD.into()),
+        None if text.contains("SSLRequest: 0x00") => return SourceError::Unreachable(HUNG_UP.into()),
+        None => return SourceError::Unreachable(NOT_UNDERSTOOD.into()),
     };
-    StoreError::Input(format!("{method}, which is not supported here: use a user that logs in with a password"))
+    SourceError::Input(format!("{method}, which is not supported here: use a user that logs in with a password"))
 }
 
 fn io(error: &std::io::Error) -> String {
@@ -112,7 +116,7 @@ fn io(error: &std::io::Error) -> String {
     }
 }
 
-fn database(error: &dyn DatabaseError) -> StoreError {
+fn database(error: &dyn DatabaseError) -> SourceError {
     let code = error.code().map(|code| code.into_owned());
     let message = error.message().to_owned();
     if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
@@ -125,74 +129,74 @@ fn database(error: &dyn DatabaseError) -> StoreError {
     }
 }
 
-fn postgres(message: String, code: Option<String>, is_of_row: bool) -> StoreError {
+fn postgres(message: String, code: Option<String>, is_of_row: bool) -> SourceError {
     let class = code.as_deref().unwrap_or_default();
     match class {
         // A policy that does not let this row be as it would be: others may.
-        "42501" if is_of_row => StoreError::Refused { message, code },
+        "42501" if is_of_row => SourceError::Refused { message, code },
         // A schema, table, column or function that is not there, or is of another type.
-        "3F000" | "42P01" | "42703" | "42804" | "42883" => StoreError::Unfit { message, code: class.to_owned() },
+        "3F000" | "42P01" | "42703" | "42804" | "42883" => SourceError::Unfit { message, code: class.to_owned() },
         "57014" => SERVER_DEADLINE,
-        "55P03" | "40001" | "40P01" => StoreError::Locked(message),
-        "42501" | "25006" => StoreError::Denied(message),
+        "55P03" | "40001" | "40P01" => SourceError::Locked(message),
+        "42501" | "25006" => SourceError::Denied(message),
         // The driver looks up a type that it does not know with a statement of its own, which replaces ours.
-        "26000" => StoreError::Layout(
+        "26000" => SourceError::Layout(
             "a column or value has a type of the database's own (an enum?): the statement must cast it to text".into(),
         ),
         // Wrong password, unknown role or database: waiting does not help, so it is not `Unreachable`.
-        "28000" | "28P01" | "3D000" => StoreError::Refused { message: tls_errors::with_remedy(message), code },
+        "28000" | "28P01" | "3D000" => SourceError::Refused { message: tls_errors::with_remedy(message), code },
         // Shut down, starting up, the database dropped (which the next login says), too many connections, too long or
         // too long idle in a transaction: the session is gone. In a transaction that has failed: it is of no more use.
         "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "53300" | "25P02" | "25P03" | "25P04" => {
-            StoreError::Unreachable(message)
+            SourceError::Unreachable(message)
         }
         // No space on the disk, no memory, a limit of the configuration; the file system refuses.
-        "53000" | "53100" | "53200" | "53400" | "58030" => StoreError::Full(message),
-        _ if class.starts_with("08") => StoreError::Unreachable(message),
-        _ => StoreError::Refused { message, code },
+        "53000" | "53100" | "53200" | "53400" | "58030" => SourceError::Full(message),
+        _ if class.starts_with("08") => SourceError::Unreachable(message),
+        _ => SourceError::Refused { message, code },
     }
 }
 
-fn mysql(message: String, number: u16) -> StoreError {
+fn mysql(message: String, number: u16) -> SourceError {
     match number {
         // Interrupted; out of max_statement_time (MariaDB) or max_execution_time (MySQL).
         1317 | 1969 | 3024 => SERVER_DEADLINE,
         // Lock wait, deadlock, NOWAIT.
-        1205 | 1213 | 3572 => StoreError::Locked(message),
+        1205 | 1213 | 3572 => SourceError::Locked(message),
         // No right to the database, the command, the column; read-only server or transaction.
-        1044 | 1142 | 1143 | 1227 | 1370 | 1792 | 1836 => StoreError::Denied(message),
+        1044 | 1142 | 1143 | 1227 | 1370 | 1792 | 1836 => SourceError::Denied(message),
         // Some option of the server stands in the way: this one closes it for writing.
-        1290 if message.contains("read-only") || message.contains("read_only") => StoreError::Denied(message),
+        1290 if message.contains("read-only") || message.contains("read_only") => SourceError::Denied(message),
         // The disk, the table or its space is full; a storage engine says so with the system's own number.
-        1021 | 1026 | 1114 => StoreError::Full(message),
-        1030 if message.contains("28") => StoreError::Full(message),
+        1021 | 1026 | 1114 => SourceError::Full(message),
+        1030 if message.contains("28") => SourceError::Full(message),
         // Too many connections (of all, of a user, of what a user is allowed), a node that is not part of its cluster, shutting
         // down, killed, idle for too long.
-        1040 | 1047 | 1053 | 1203 | 1226 | 1927 | 3168 | 4031 => StoreError::Unreachable(message),
+        1040 | 1047 | 1053 | 1203 | 1226 | 1927 | 3168 | 4031 => SourceError::Unreachable(message),
         // A table or a column that is not there, no database that is in use; a table that is damaged.
-        1046 | 1054 | 1146 | 1194 | 1195 => StoreError::Unfit { message, code: number.to_string() },
-        _ => StoreError::Refused { message, code: Some(number.to_string()) },
+        1046 | 1054 | 1146 | 1194 | 1195 => SourceError::Unfit { message, code: number.to_string() },
+        _ => SourceError::Refused { message, code: Some(number.to_string()) },
     }
 }
 
-fn sqlite(message: String, code: Option<String>) -> StoreError {
+fn sqlite(message: String, code: Option<String>) -> SourceError {
     // The low byte is the primary result code, the rest tells its kind.
     let extended = code.as_deref().and_then(|code| code.parse::<u32>().ok());
     match extended.map(|code| code & 0xff) {
         // Moved away while it was open; another one may be in its place.
-        _ if extended == Some(1032) => StoreError::Unreachable(message),
-        Some(5 | 6) => StoreError::Locked(message),
+        _ if extended == Some(1032) => SourceError::Unreachable(message),
+        Some(5 | 6) => SourceError::Locked(message),
         Some(9) => SERVER_DEADLINE,
-        Some(3 | 8) => StoreError::Denied(message),
+        Some(3 | 8) => SourceError::Denied(message),
         // Out of memory, of disk, of the file's trust: such errors end the transaction by themselves.
-        Some(7 | 10 | 13 | 14) => StoreError::Unreachable(message),
+        Some(7 | 10 | 13 | 14) => SourceError::Unreachable(message),
         // Damaged, or no database at all.
-        Some(primary @ (11 | 26)) => StoreError::Unfit { message, code: primary.to_string() },
+        Some(primary @ (11 | 26)) => SourceError::Unfit { message, code: primary.to_string() },
         // Whatever is wrong with a statement has this one code.
         Some(1) if MISSING.into_iter().any(|what| message.contains(what)) => {
-            StoreError::Unfit { message, code: "1".into() }
+            SourceError::Unfit { message, code: "1".into() }
         }
-        _ => StoreError::Refused { message, code },
+        _ => SourceError::Refused { message, code },
     }
 }
 
@@ -200,16 +204,16 @@ fn sqlite(message: String, code: Option<String>) -> StoreError {
 mod tests {
     use super::*;
 
-    fn kind(error: &StoreError) -> &'static str {
+    fn kind(error: &SourceError) -> &'static str {
         match error {
-            StoreError::Unreachable(_) => "unreachable",
-            StoreError::Timeout(_) => "timeout",
-            StoreError::Locked(_) => "locked",
-            StoreError::Denied(_) => "denied",
-            StoreError::Full(_) => "full",
-            StoreError::Refused { .. } => "refused",
-            StoreError::Unfit { .. } => "unfit",
-            StoreError::Layout(_) => "layout",
+            SourceError::Unreachable(_) => "unreachable",
+            SourceError::Timeout(_) => "timeout",
+            SourceError::Locked(_) => "locked",
+            SourceError::Denied(_) => "denied",
+            SourceError::Full(_) => "full",
+            SourceError::Refused { .. } => "refused",
+            SourceError::Unfit { .. } => "unfit",
+            SourceError::Layout(_) => "layout",
             _ => "other",
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::db::Statement;
-use crate::domain::source_error::StoreError;
+use crate::domain::source_error::SourceError;
 
 /// Levels that MySQL reads.
 const LEVELS: u32 = 100;
@@ -18,8 +18,8 @@ const TOO_DEEP: &str = "3157";
 const FUNCTION: &str = "JSON_VALID";
 
 /// Whether a statement failed because a text is nested too deeply.
-pub(crate) fn is_too_deep(error: &StoreError) -> bool {
-    matches!(error, StoreError::Refused { code: Some(code), .. } if code == TOO_DEEP)
+pub(crate) fn is_too_deep(error: &SourceError) -> bool {
+    matches!(error, SourceError::Refused { code: Some(code), .. } if code == TOO_DEEP)
 }
 
 /// Whether a text that is nested too deeply was met, which all connections to a server know of one another.
@@ -28,7 +28,7 @@ pub(crate) struct JsonDepth(Arc<AtomicBool>);
 
 impl JsonDepth {
     /// Remembers the error, if it is that one; whether it is.
-    pub(crate) fn note(&self, error: &StoreError) -> bool {
+    pub(crate) fn note(&self, error: &SourceError) -> bool {
         let too_deep = is_too_deep(error);
         if too_deep {
             self.0.store(true, Ordering::Relaxed);
@@ -110,8 +110,8 @@ fn quoted(text: &str, quote: char) -> usize {
 mod tests {
     use super::*;
 
-    fn error(code: &str) -> StoreError {
-        StoreError::Refused { message: String::new(), code: Some(code.to_owned()) }
+    fn error(code: &str) -> SourceError {
+        SourceError::Refused { message: String::new(), code: Some(code.to_owned()) }
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::db::driver::multi_statement::mysql::inlined;
 use crate::db::options::IDLE;
 use crate::db::write_mode::Gate;
 use crate::db::{Row, Statement, driver::bind, driver::decode};
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 use crate::domain::time::Timestamp;
 
 /// How the server reads our statements and takes our values (a key of 0 is one, and not the next number); that it gives all rows, and changes them however they are named;
@@ -72,10 +72,10 @@ impl Mysql {
     }
 
     /// A refused login with what may be missing, which the server never says.
-    fn shut_out(&self, error: StoreError) -> StoreError {
-        let StoreError::Refused { message, code: Some(code) } = error else { return error };
+    fn shut_out(&self, error: SourceError) -> SourceError {
+        let SourceError::Refused { message, code: Some(code) } = error else { return error };
         let remedy = remedy(&code, self.options.get_ssl_mode(), self.has_certificate);
-        StoreError::Refused { message: message + remedy, code: Some(code) }
+        SourceError::Refused { message: message + remedy, code: Some(code) }
     }
 }
 
@@ -196,7 +196,7 @@ impl MyLink {
             return Ok(());
         }
         let message = format!("{bytes} bytes at once, and max_allowed_packet of the server is {}", self.server.packet);
-        Err(StoreError::Refused { message, code: None })
+        Err(SourceError::Refused { message, code: None })
     }
 
     async fn rows(&mut self, statement: &Statement) -> Result<Vec<Row>> {

@@ -29,7 +29,7 @@ use crate::db::request_size::fits_postgres;
 use crate::db::target::SessionAttrs;
 use crate::db::write_mode::Gate;
 use crate::db::{Row, Statement, Value, driver::bind, driver::decode};
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 use crate::domain::time::Timestamp;
 
 /// What a server is to be asked for, where that matters.
@@ -69,7 +69,7 @@ impl Postgres {
             for server in &self.servers {
                 let opening = tokio::time::timeout(self.patience, self.open_one(server, *wanted));
                 match opening.await.unwrap_or_else(|_| Err(no_answer(self.patience))) {
-                    Err(StoreError::Unreachable(why)) => faults.push((server, why)),
+                    Err(SourceError::Unreachable(why)) => faults.push((server, why)),
                     opened => return opened,
                 }
             }
@@ -78,9 +78,9 @@ impl Postgres {
             let told = |(server, why): &(&PgConnectOptions, String)| {
                 format!("{}:{}: {why}", server.get_host(), server.get_port())
             };
-            return Err(StoreError::Unreachable(faults.iter().map(told).collect::<Vec<_>>().join("; ")));
+            return Err(SourceError::Unreachable(faults.iter().map(told).collect::<Vec<_>>().join("; ")));
         };
-        Err(StoreError::Unreachable(why.clone()))
+        Err(SourceError::Unreachable(why.clone()))
     }
 
     async fn open_one(&self, server: &PgConnectOptions, wanted: SessionAttrs) -> Result<PgLink> {
@@ -89,7 +89,7 @@ impl Postgres {
             let row = bind::command(ROLE).fetch_one(&mut connection).await.map_err(store_error)?;
             let says = |column: usize| row.try_get::<bool, _>(column).map_err(store_error);
             if let Some(objection) = wanted.objection(says(0)?, says(1)?) {
-                return Err(StoreError::Unreachable(objection.to_owned()));
+                return Err(SourceError::Unreachable(objection.to_owned()));
             }
         }
         Ok(PgLink {
@@ -168,7 +168,7 @@ impl PgLink {
 
 /// What went wrong with a script. A text that cannot be parsed stops all of it before it begins, and is a fault of one of
 /// its statements all the same.
-fn refused(script: &Script, error: sqlx::Error) -> StoreError {
+fn refused(script: &Script, error: sqlx::Error) -> SourceError {
     let code = error.as_database_error().and_then(|e| e.code());
     if code.is_some_and(|code| ["22", "42", "54"].iter().any(|class| code.starts_with(class))) {
         script.has_begun();
@@ -187,7 +187,7 @@ fn facts(row: &Row, opened_read_only: bool) -> Result<Facts> {
         ..,
     ] = row.0.as_slice()
     else {
-        return Err(StoreError::Layout("the server does not say what it is".into()));
+        return Err(SourceError::Layout("the server does not say what it is".into()));
     };
     let is = |value: &Value| *value == Value::Int(1);
     Ok(Facts {
@@ -282,7 +282,7 @@ impl Link for PgLink {
             self.backend = backend;
             self.notes(notices);
             match (mode, is_closed) {
-                (Mode::Write, true) => Err(StoreError::Denied(format!("{CLOSED_BY} is on"))),
+                (Mode::Write, true) => Err(SourceError::Denied(format!("{CLOSED_BY} is on"))),
                 _ => Ok(()),
             }
         })

@@ -20,7 +20,7 @@ use crate::db::connection::{Answer, Connector, End, Facts, Interrupt, Limits, Li
 use crate::db::driver::error_map::store_error;
 use crate::db::file_identity::Inode;
 use crate::db::{Row, Statement, driver::bind, driver::decode};
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 use crate::domain::time::Timestamp;
 
 /// Steps of SQLite's virtual machine between two looks at the stop flag and the clock: well under a millisecond.
@@ -45,8 +45,8 @@ pub(crate) struct Sqlite {
     was_there: AtomicBool,
 }
 
-fn replaced() -> StoreError {
-    StoreError::Unreachable("the file that was open is not there any more, or another one is in its place".to_owned())
+fn replaced() -> SourceError {
+    SourceError::Unreachable("the file that was open is not there any more, or another one is in its place".to_owned())
 }
 
 impl Sqlite {
@@ -141,12 +141,12 @@ impl LiteLink {
 
     /// What the first read says of a file beside which SQLite would have to write in order to read: one with a write-ahead log,
     /// whose index nobody has made.
-    fn unreadable(&self, error: StoreError) -> StoreError {
-        if !matches!(error, StoreError::Denied(_)) || self.read_only.is_none() {
+    fn unreadable(&self, error: SourceError) -> SourceError {
+        if !matches!(error, SourceError::Denied(_)) || self.read_only.is_none() {
             return error;
         }
         let file = self.file.display();
-        StoreError::Input(format!(
+        SourceError::Input(format!(
             "{file} has a write-ahead log, and SQLite reads it only where {file}-shm is there or can be made: look at it while its \
              application has it open, as a role that may write to its folder, or in a copy"
         ))

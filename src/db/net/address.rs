@@ -7,7 +7,7 @@ use crate::db::DatabaseKind;
 use crate::db::driver::error_map::is_puzzling;
 use crate::db::net::peer::{Peer, peer_at};
 use crate::db::target::Target;
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 
 /// Where we connect to.
 pub(crate) struct Address {
@@ -55,7 +55,7 @@ impl Address {
     }
 
     /// An error of connecting with the address.
-    pub(crate) fn tell(&self, error: StoreError) -> StoreError {
+    pub(crate) fn tell(&self, error: SourceError) -> SourceError {
         let named_by = self.named_by.as_ref().map(|name| format!(" (from {name})")).unwrap_or_default();
         let told = |why: String| match self.text.contains(',') && why.contains(&self.login[0]) {
             // Each of several servers is named already.
@@ -63,14 +63,14 @@ impl Address {
             false => format!("{}{named_by}: {why}", self.text),
         };
         match error {
-            StoreError::Unreachable(why) => StoreError::Unreachable(told(why)),
-            StoreError::Unproven(why) => StoreError::Unproven(told(why)),
-            StoreError::Refused { message, code: Some(code) } => {
+            SourceError::Unreachable(why) => SourceError::Unreachable(told(why)),
+            SourceError::Unproven(why) => SourceError::Unproven(told(why)),
+            SourceError::Refused { message, code: Some(code) } => {
                 let password = is_login(&code).then(|| self.target.password_story(&self.login)).flatten();
                 let password = password.map(|story| format!("; {story}")).unwrap_or_default();
-                StoreError::Refused { message: told(format!("{message}{password}")), code: Some(code) }
+                SourceError::Refused { message: told(format!("{message}{password}")), code: Some(code) }
             }
-            StoreError::Unfit { message, code } => StoreError::Unfit { message: told(message), code },
+            SourceError::Unfit { message, code } => SourceError::Unfit { message: told(message), code },
             other => other,
         }
     }
@@ -83,7 +83,7 @@ impl Address {
         }
     }
 
-    async fn with_peer(&self, error: StoreError) -> StoreError {
+    async fn with_peer(&self, error: SourceError) -> SourceError {
         let Some((host, port)) = &self.tcp else { return error };
         let expected = self.target.kind();
         let sentence = match peer_at(host, *port).await {
@@ -97,7 +97,7 @@ impl Address {
             }
             None => return error,
         };
-        StoreError::Unreachable(sentence)
+        SourceError::Unreachable(sentence)
     }
 }
 

@@ -24,7 +24,7 @@ use self::server::Server;
 pub use self::session_attrs::SessionAttrs;
 use crate::db::DatabaseKind;
 use crate::domain::secret::SecretString;
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 
 /// A database to connect to. Neither `Debug` nor `Display` shows its password.
 #[derive(Clone)]
@@ -87,7 +87,7 @@ impl Target {
     fn read_env(env: Env<'_>) -> Result<Option<Self>> {
         let [url, parts @ ..] = NAMING;
         if let Some(text) = env(url) {
-            return Self::read_url(&text, env).map(Some).map_err(|error| StoreError::Input(format!("{url}: {error}")));
+            return Self::read_url(&text, env).map(Some).map_err(|error| SourceError::Input(format!("{url}: {error}")));
         }
         if parts.iter().any(|name| env(name).is_some()) {
             Self::read_url("postgres://", env).map(Some)
@@ -103,11 +103,11 @@ impl Target {
         let kind = match scheme.to_ascii_lowercase().as_str() {
             "postgres" | "postgresql" => {
                 let rest = rest_of(rest).ok_or_else(|| unsupported(Some(scheme)))?;
-                Kind::Postgres(Server::postgres(url::parse(&rest).map_err(StoreError::Input)?, env)?)
+                Kind::Postgres(Server::postgres(url::parse(&rest).map_err(SourceError::Input)?, env)?)
             }
             "mysql" | "mysql2" | "mariadb" => {
                 let rest = rest_of(rest).ok_or_else(|| unsupported(Some(scheme)))?;
-                Kind::Mysql(Server::mysql(url::parse(&rest).map_err(StoreError::Input)?, env)?)
+                Kind::Mysql(Server::mysql(url::parse(&rest).map_err(SourceError::Input)?, env)?)
             }
             "sqlite" | "sqlite3" => sqlite(rest)?,
             _ => return Err(unsupported(Some(scheme))),
@@ -245,7 +245,7 @@ impl Target {
     pub(super) fn postgres_options(&self) -> Result<(Vec<PgConnectOptions>, SessionAttrs)> {
         match &self.kind {
             Kind::Postgres(server) => Ok((server.postgres_options()?, server.wanted())),
-            _ => Err(StoreError::Input("not a PostgreSQL database".into())),
+            _ => Err(SourceError::Input("not a PostgreSQL database".into())),
         }
     }
 
@@ -260,14 +260,14 @@ impl Target {
     pub(super) fn mysql_options(&self) -> Result<MySqlConnectOptions> {
         match &self.kind {
             Kind::Mysql(server) => server.mysql_options(),
-            _ => Err(StoreError::Input("not a MySQL database".into())),
+            _ => Err(SourceError::Input("not a MySQL database".into())),
         }
     }
 
     /// The file's options, and why it can only be read where that is so.
     pub(super) fn sqlite_options(&self, read_only: bool) -> Result<(SqliteConnectOptions, Option<String>)> {
         let Kind::Sqlite { file, create } = &self.kind else {
-            return Err(StoreError::Input("not an SQLite database".into()));
+            return Err(SourceError::Input("not an SQLite database".into()));
         };
         let reason = if read_only {
             Some("opened read-only".to_owned())
@@ -277,7 +277,7 @@ impl Target {
             None
         };
         if !file.exists() && !create {
-            return Err(StoreError::Input(format!(
+            return Err(SourceError::Input(format!(
                 "there is no SQLite file {}; a URL that ends in ?mode=rwc makes one",
                 file.display()
             )));
@@ -318,15 +318,15 @@ fn sqlite(rest: &str) -> Result<Kind> {
     let (path, query) = rest.split_once('?').map_or((rest, ""), |(path, query)| (path, query));
     // `sqlite:shop.db`, `sqlite://shop.db` and `sqlite:///var/shop.db` are all in use.
     let path = path.strip_prefix("//").unwrap_or(path);
-    let path = url::decode(path).map_err(StoreError::Input)?;
+    let path = url::decode(path).map_err(SourceError::Input)?;
     if path.is_empty() || path == ":memory:" {
-        return Err(StoreError::Input("an SQLite URL names a file: sqlite:path/to/file.db".into()));
+        return Err(SourceError::Input("an SQLite URL names a file: sqlite:path/to/file.db".into()));
     }
     let create = match query {
         "" | "mode=rw" => false,
         "mode=rwc" => true,
         _ => {
-            return Err(StoreError::Input(
+            return Err(SourceError::Input(
                 "an SQLite URL knows only ?mode=rw and ?mode=rwc; --read-only never writes".into(),
             ));
         }
@@ -334,12 +334,12 @@ fn sqlite(rest: &str) -> Result<Kind> {
     Ok(Kind::Sqlite { file: path.into(), create })
 }
 
-fn unsupported(scheme: Option<&str>) -> StoreError {
+fn unsupported(scheme: Option<&str>) -> SourceError {
     let known = "expected postgres://…, mysql://…, mariadb://… or sqlite:path";
     // A scheme is letters and digits; anything else may be the start of a password.
     match scheme.filter(|s| s.chars().all(|c| c.is_ascii_alphanumeric()) && s.len() <= 12) {
-        Some(scheme) => StoreError::Input(format!("{scheme}: is no database URL that is known here: {known}")),
-        None => StoreError::Input(format!("this is no database URL: {known}")),
+        Some(scheme) => SourceError::Input(format!("{scheme}: is no database URL that is known here: {known}")),
+        None => SourceError::Input(format!("this is no database URL: {known}")),
     }
 }
 

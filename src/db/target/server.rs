@@ -10,7 +10,7 @@ use crate::db::target::tls_files::Files;
 use crate::db::target::url::{Parts, encode, port_number};
 use crate::db::target::{Env, SessionAttrs, Transport, passfile, service, unsupported_options};
 use crate::domain::secret::{ExposeSecret, SecretString};
-use crate::domain::source_error::{Result, StoreError};
+use crate::domain::source_error::{Result, SourceError};
 
 /// How the connection is to be encrypted, under PostgreSQL's names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Server {
         ];
         for (variable, key) in from_env {
             if let Some(value) = env(variable) {
-                server.set(key, &value).map_err(|error| StoreError::Input(format!("{variable}: {error}")))?;
+                server.set(key, &value).map_err(|error| SourceError::Input(format!("{variable}: {error}")))?;
                 server.origins.note(key, variable);
             }
         }
@@ -102,16 +102,16 @@ impl Server {
         let named = parts.params.iter().find(|(key, _)| key == "service").map(|(_, name)| name.clone());
         if let Some(name) = named.or_else(|| env("PGSERVICE")) {
             server.origins.searched.push(format!("service {name}"));
-            for (key, value) in service::load(&name, env).map_err(StoreError::Input)? {
+            for (key, value) in service::load(&name, env).map_err(SourceError::Input)? {
                 // As libpq does, settings of other clients' interest are left alone.
-                server.set(&key, &value).map_err(|error| StoreError::Input(format!("service {name}: {error}")))?;
+                server.set(&key, &value).map_err(|error| SourceError::Input(format!("service {name}: {error}")))?;
                 server.origins.note(&key, &format!("service {name}"));
             }
         }
         server.apply(parts)?;
         if server.ports.len() > 1 && server.ports.len() != server.hosts.len() {
             let (hosts, ports) = (server.hosts.len(), server.ports.len());
-            return Err(StoreError::Input(format!(
+            return Err(SourceError::Input(format!(
                 "{hosts} hosts and {ports} ports are named: name a port for each host, or one"
             )));
         }
@@ -133,7 +133,7 @@ impl Server {
         server.origins.password = server.password.as_ref().map(|_| "MYSQL_PWD".to_owned());
         server.apply(parts)?;
         if server.hosts.len() > 1 || server.wanted != SessionAttrs::Any {
-            return Err(StoreError::Input("several hosts: name one (only PostgreSQL can be given more)".into()));
+            return Err(SourceError::Input("several hosts: name one (only PostgreSQL can be given more)".into()));
         }
         server.trusts_the_machine_alone();
         server.asks_whom_it_names();
@@ -182,9 +182,9 @@ impl Server {
         for (key, value) in &parts.params {
             self.password_in_url |= key == "password";
             self.origins.note(key, "the URL");
-            let known = self.set(key, value).map_err(StoreError::Input)?;
+            let known = self.set(key, value).map_err(SourceError::Input)?;
             if !known && key != "service" && key != "application_name" {
-                return Err(StoreError::Input(format!("the URL's setting {key:?} is not known here")));
+                return Err(SourceError::Input(format!("the URL's setting {key:?} is not known here")));
             }
         }
         Ok(())
@@ -322,7 +322,7 @@ impl Server {
             _ => Ok(()),
         };
         let own = if self.tls == Tls::Disable { Ok(()) } else { self.files.check_own() };
-        root.and(own).map_err(StoreError::Input)
+        root.and(own).map_err(SourceError::Input)
     }
 
     /// The options of each server, in the order in which they are tried.
@@ -348,7 +348,7 @@ impl Server {
         }
         let options: PgConnectOptions = url
             .parse()
-            .map_err(|_| StoreError::Input("the connection settings cannot be read by the driver".into()))?;
+            .map_err(|_| SourceError::Input("the connection settings cannot be read by the driver".into()))?;
         let mut options = options.ssl_mode(match self.tls {
             Tls::Disable => PgSslMode::Disable,
             Tls::Prefer => PgSslMode::Prefer,

@@ -54,7 +54,7 @@ fn a_wrong_url_is_a_sentence_without_the_password() {
         "sqlite:x.db?mode=memory",
     ] {
         let error = Target::read_url(url, &|_| None).unwrap_err();
-        assert!(matches!(error, StoreError::Input(_)), "{url}: {error:?}");
+        assert!(matches!(error, SourceError::Input(_)), "{url}: {error:?}");
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }

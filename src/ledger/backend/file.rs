@@ -20,7 +20,7 @@ use crate::db::lite::{self, Inode};
 use crate::db::{Row, Statement};
 use crate::ledger::error::{LedgerError, Result};
 use crate::ledger::schema;
-use crate::store::StoreError;
+use crate::store::SourceError;
 
 /// How long a statement waits for another process that is writing.
 const BUSY: Duration = Duration::from_secs(10);
@@ -271,7 +271,7 @@ impl FileTx<'_> {
 }
 
 fn decode(rows: &[SqliteRow]) -> Result<Vec<Row>> {
-    let odd = |e: StoreError| LedgerError::Refused(e.to_string());
+    let odd = |e: SourceError| LedgerError::Refused(e.to_string());
     rows.iter().map(|row| lite::decode(row).map_err(odd)).collect()
 }
 

@@ -9,7 +9,7 @@ use crate::db::{self, DatabaseKind, Engine, Row, Statement};
 use crate::ledger::error::{LedgerError, Result};
 use crate::ledger::model::RunId;
 use crate::ledger::schema;
-use crate::store::{Budget, StoreError};
+use crate::store::{Budget, SourceError};
 
 /// How long one statement may take: sealing a cohort of a million jobs is one.
 const STATEMENT: Duration = Duration::from_secs(120);
@@ -85,29 +85,29 @@ impl SourceBackend {
         loop {
             tried += 1;
             match self.engine.begin(&Budget::new(STATEMENT)).await {
-                Err(StoreError::Locked(_)) if tried < BEGINNINGS => {}
+                Err(SourceError::Locked(_)) if tried < BEGINNINGS => {}
                 other => return other.map_err(|e| self.fault(e)),
             }
         }
     }
 
     /// The sentence for what the database says of the record.
-    pub(in crate::ledger) fn fault(&self, error: StoreError) -> LedgerError {
+    pub(in crate::ledger) fn fault(&self, error: SourceError) -> LedgerError {
         let place = || format!("the ledger in {}", self.engine.database());
         match error {
-            StoreError::Denied(reason) => LedgerError::NoRight {
+            SourceError::Denied(reason) => LedgerError::NoRight {
                 place: place(),
                 reason,
                 needed: schema::grants(self.dialect(), self.engine.database(), self.engine.user()),
             },
-            StoreError::Unreachable(_)
-            | StoreError::ShutOut { .. }
-            | StoreError::Unproven(_)
-            | StoreError::Timeout(_)
-            | StoreError::Interrupted
-            | StoreError::Locked(_)
-            | StoreError::Full(_) => LedgerError::Unusable { place: place(), reason: error.to_string() },
-            StoreError::Refused { message, .. } | StoreError::Unfit { message, .. } => LedgerError::Refused(message),
+            SourceError::Unreachable(_)
+            | SourceError::ShutOut { .. }
+            | SourceError::Unproven(_)
+            | SourceError::Timeout(_)
+            | SourceError::Interrupted
+            | SourceError::Locked(_)
+            | SourceError::Full(_) => LedgerError::Unusable { place: place(), reason: error.to_string() },
+            SourceError::Refused { message, .. } | SourceError::Unfit { message, .. } => LedgerError::Refused(message),
             other => LedgerError::Refused(other.to_string()),
         }
     }

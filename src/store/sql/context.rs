@@ -15,7 +15,7 @@ use crate::db::cells::Cells;
 use crate::db::{Engine, Tx};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::store::{Budget, Identity, Result, StoreError, StoreInfo};
+use crate::store::{Budget, Identity, Result, SourceError, StoreInfo};
 
 /// Microseconds.
 const SECOND: i64 = 1_000_000;
@@ -40,7 +40,7 @@ impl Context {
     /// Begins a transaction that writes; none where the role may do nothing.
     pub(crate) async fn begin(&self, budget: &Budget) -> Result<Tx<'_>> {
         match &self.info.read_only {
-            Some(reason) => Err(StoreError::Denied(reason.clone())),
+            Some(reason) => Err(SourceError::Denied(reason.clone())),
             None => self.engine.begin(budget).await,
         }
     }
@@ -73,10 +73,10 @@ impl Context {
                 }
                 // Not every role may ask for it, and not everything that speaks the protocol knows it.
                 Err(
-                    StoreError::Denied(_)
-                    | StoreError::Refused { .. }
-                    | StoreError::Unfit { .. }
-                    | StoreError::Layout(_),
+                    SourceError::Denied(_)
+                    | SourceError::Refused { .. }
+                    | SourceError::Unfit { .. }
+                    | SourceError::Layout(_),
                 ) => None,
                 Err(error) => return Err(error),
             },

@@ -8,7 +8,7 @@ use crate::store::sql::read::page::Reader;
 use crate::store::sql::query::where_clause::Judge;
 use crate::store::sql::read::chunks::read_number;
 use crate::store::sql::read::scan::{Scan, Segment};
-use crate::store::{Budget, Glance, GlanceQuery, Result, StoreError};
+use crate::store::{Budget, Glance, GlanceQuery, Result, SourceError};
 
 /// Reads what the first screen shows.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ impl<'s> FirstScreenReader<'s> {
         if let Some(only) = scan.only_segment(&query.page)? {
             match self.glance_at_once(&query, &scan, &only).await {
                 // Each by itself has its own ways out.
-                Err(error) if !matches!(error, StoreError::Cancelled | StoreError::Unreachable(_)) => {
+                Err(error) if !matches!(error, SourceError::Cancelled | SourceError::Unreachable(_)) => {
                     scan.tried = error.took_too_long();
                 }
                 other => return other,

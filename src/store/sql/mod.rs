@@ -51,7 +51,7 @@ pub use write::foreign_keys::Following;
 
 use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, Glance, GlanceQuery, HistogramQuery,
-    HistogramStep, Identity, Page, PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Unfit, Watermark,
+    HistogramStep, Identity, Page, PageQuery, Preparation, Result, SourceError, Store, StoreInfo, Unfit, Watermark,
 };
 use crate::adapter::Retention;
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
@@ -146,7 +146,7 @@ fn told<'a, T: 'a>(
     Box::pin(async move {
         let began = Instant::now();
         let answer = work.await;
-        log::call(call, answer.as_ref().map(rows).map_err(StoreError::kind), began.elapsed());
+        log::call(call, answer.as_ref().map(rows).map_err(SourceError::kind), began.elapsed());
         answer
     })
 }

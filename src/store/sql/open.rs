@@ -31,7 +31,7 @@ use crate::store::sql::schema::discovery::{CatalogueTables, Found, Seen, read_ca
 use crate::store::sql::schema::epoch_columns;
 use crate::store::sql::write::related_rows;
 use crate::store::sql::write::row_completeness::partial;
-use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
+use crate::store::{Availability, Budget, Result, SortKey, SourceError, StoreInfo};
 
 /// Opens a layout that [`crate::store::sql::detect()`] found.
 ///
@@ -45,7 +45,7 @@ pub async fn open(
     budget: &Budget,
 ) -> Result<SqlStore> {
     let word = engine.kind().word();
-    let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
+    let unspoken = || SourceError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
     let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
     let mut layout = Layout::new(dialect(engine.kind()), adapter, spec, &found.schema, &found.columns);
     for action in Action::ALL {
@@ -56,10 +56,10 @@ pub async fn open(
     let destination = check_destination(&engine, &layout, &options.destination, &found.seen, budget).await?;
     layout.due = due(spec, found, &destination);
     if let Some(reason) = Role::new(&engine, spec, found, &destination).blind(found) {
-        return Err(StoreError::Denied(reason));
+        return Err(SourceError::Denied(reason));
     }
     if let Some(reason) = misread(&layout, found, &destination) {
-        return Err(StoreError::Layout(reason));
+        return Err(SourceError::Layout(reason));
     }
     let axis = Axis::of(&layout, true).ok_or_else(unspoken)?;
     let clock = match options.just_connected {

@@ -13,7 +13,7 @@ use crate::store::sql::write::dry_run::{Asker, DryRun};
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::sql::write::transaction_id::named;
 use crate::store::sql::write::verb::{VerbMethod, Work};
-use crate::store::{Applied, Batch, Broke, Budget, Result, StoreError};
+use crate::store::{Applied, Batch, Broke, Budget, Result, SourceError};
 
 /// How often a batch is tried again after a deadlock or the like.
 const TRIES: u32 = 6;
@@ -32,7 +32,7 @@ impl<'s> Verbs<'s> {
     pub(crate) async fn apply_batch(self, batch: Batch, budget: &Budget) -> Applied {
         let mut outcomes = Vec::new();
         let mut broke = self.work_through(&batch, budget, &mut outcomes).await.err();
-        if let Some(Broke { error: StoreError::Unfit { .. }, .. }) = &broke
+        if let Some(Broke { error: SourceError::Unfit { .. }, .. }) = &broke
             && let Err(outdated) = RowCompleteness::new(self.context).check_kept_now(batch.action, budget).await
         {
             broke = broke.map(|broke| Broke { error: outdated, ..broke });
@@ -58,12 +58,12 @@ impl<'s> Verbs<'s> {
         while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
             match self.try_batch(&work, &ids, budget).await {
                 Ok(done) => outcomes.extend(done),
-                Err(Broke { error: StoreError::Refused { message, .. }, .. }) if ids.len() == 1 => {
+                Err(Broke { error: SourceError::Refused { message, .. }, .. }) if ids.len() == 1 => {
                     let there = Restore::new(self.context).put_back_meanwhile(&work, &ids, budget).await?;
                     let result = if there { JobResult::Skipped(SkipReason::AlreadyThere) } else { failed(&message) };
                     outcomes.extend(ids.iter().map(|id| (JobId::new(id), result.clone())));
                 }
-                Err(Broke { error: StoreError::Refused { .. }, .. }) => {
+                Err(Broke { error: SourceError::Refused { .. }, .. }) => {
                     let (left, right) = ids.split_at(ids.len() / 2);
                     waiting.extend([right.to_vec(), left.to_vec()]);
                 }
@@ -112,7 +112,7 @@ impl<'s> Verbs<'s> {
             match self.look_at_part(&work, part, budget).await {
                 Ok(told) => outcomes.extend(told),
                 // A job that is too large for the database by itself costs nobody else.
-                Err(StoreError::Refused { message, .. }) if part.len() == 1 => {
+                Err(SourceError::Refused { message, .. }) if part.len() == 1 => {
                     outcomes.extend(part.iter().map(|id| (JobId::new(id), failed(&message))));
                 }
                 Err(error) => return Err(error),

@@ -17,7 +17,7 @@ use crate::domain::job::{JobId, State};
 use crate::domain::redact::Masker;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
-use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, Store, StoreError, Unfit};
+use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, SourceError, Store, Unfit};
 use crate::triage::StoreContext;
 use crate::triage::plan::ActionScope;
 use crate::triage::progress::FreezeProgress;
@@ -312,7 +312,7 @@ impl<'a> Freezer<'a> {
     }
 
     fn check(&self) -> Result<(), PlanError> {
-        if self.budget.cancel.is_cancelled() { Err(StoreError::Cancelled.into()) } else { Ok(()) }
+        if self.budget.cancel.is_cancelled() { Err(SourceError::Cancelled.into()) } else { Ok(()) }
     }
 }
 
@@ -333,7 +333,7 @@ async fn ended(mut reading: JoinSet<Result<Option<Cursor>, PlanError>>) -> Resul
         Some(Ok(read)) => read,
         Some(Err(ended)) if ended.is_panic() => resume_unwind(ended.into_panic()),
         // Nobody stops it but by letting go of this. All the same: what was not read to its end is no whole cohort.
-        Some(Err(_)) | None => Err(StoreError::Cancelled.into()),
+        Some(Err(_)) | None => Err(SourceError::Cancelled.into()),
     }
 }
 

@@ -13,15 +13,15 @@ use crate::store::*;
 #[derive(Debug)]
 pub(crate) enum InjectedFault {
     /// It fails and did nothing.
-    Before(StoreError),
+    Before(SourceError),
     /// It takes effect and fails.
-    After(StoreError),
+    After(SourceError),
     /// It takes effect and never returns: the process is about to die.
     Hang,
     /// It takes effect for these first jobs, answers for them, and fails.
-    Midway(usize, StoreError),
+    Midway(usize, SourceError),
     /// It is undone at the very end, after its transaction was noted.
-    Undone(StoreError),
+    Undone(SourceError),
     /// Nothing: the next one is for the call after this.
     Not,
 }

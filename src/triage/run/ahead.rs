@@ -19,7 +19,7 @@ use super::executor::{Alike, RunExecutor};
 use super::stop_reason::StopReason;
 use crate::domain::job::JobId;
 use crate::ledger::{LedgerTxNotes, Next, Note, Upcoming};
-use crate::store::{StoreError, Witness};
+use crate::store::{SourceError, Witness};
 
 /// How long a batch waits for the entry that names it, once the batch before has ended: it holds locks.
 pub(super) const PATIENCE: Duration = Duration::from_millis(150);
@@ -95,11 +95,11 @@ impl Naming {
         }
     }
 
-    async fn soon(&self, wanted: BatchStage, patience: Duration) -> Result<(), StoreError> {
+    async fn soon(&self, wanted: BatchStage, patience: Duration) -> Result<(), SourceError> {
         match timeout(patience, self.reached(wanted)).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(StoreError::Unrecorded("the entry that names the batch failed".to_owned())),
-            Err(_) => Err(StoreError::Unrecorded("the entry that names the batch is late".to_owned())),
+            Ok(false) => Err(SourceError::Unrecorded("the entry that names the batch failed".to_owned())),
+            Err(_) => Err(SourceError::Unrecorded("the entry that names the batch is late".to_owned())),
         }
     }
 }
@@ -111,7 +111,7 @@ pub(super) struct Announced {
 }
 
 impl Witness for Announced {
-    fn named(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn named(&self) -> BoxFuture<'_, Result<(), SourceError>> {
         Box::pin(async {
             self.naming.soon(BatchStage::Next, BEHIND).await?;
             self.naming.soon(BatchStage::Named, PATIENCE).await
@@ -122,7 +122,7 @@ impl Witness for Announced {
         *self.naming.acting() = Acting { note: Some(Note::new(transaction, ids)), noted: false };
     }
 
-    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), SourceError>> {
         let is_noted = {
             let acting = self.naming.acting();
             acting.noted && acting.note.as_ref().is_some_and(|note| note.transaction() == transaction)

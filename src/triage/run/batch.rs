@@ -14,7 +14,7 @@ use super::stop_reason::StopReason;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::{CompletedBatch, LedgerTxNotes};
-use crate::store::{Applied, Batch, Broke, Budget, Deliver, Standing, StoreError};
+use crate::store::{Applied, Batch, Broke, Budget, Deliver, SourceError, Standing};
 use crate::triage::undo;
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
@@ -87,9 +87,9 @@ impl RunExecutor<'_> {
             part.ids = tried.left;
             part.doubtful |= unsure;
             let gives_way = match error {
-                StoreError::Unrecorded(_) => unnamed,
+                SourceError::Unrecorded(_) => unnamed,
                 // What waits for a lock may run into its deadline first.
-                _ => behind && !unsure && (matches!(error, StoreError::Locked(_)) || error.took_too_long()),
+                _ => behind && !unsure && (matches!(error, SourceError::Locked(_)) || error.took_too_long()),
             };
             if gives_way {
                 // The entry that names the batch was late, or failed, or the batch before stands in the way: nothing has been
@@ -102,10 +102,10 @@ impl RunExecutor<'_> {
                 answer.untouched = true;
                 return answer;
             }
-            let away = matches!(error, StoreError::Unreachable(_) | StoreError::Unrecorded(_));
+            let away = matches!(error, SourceError::Unreachable(_) | SourceError::Unrecorded(_));
             // No job is at fault for what somebody stops, unless it is this one each time and others got through.
             let weary = match error {
-                StoreError::Interrupted => {
+                SourceError::Interrupted => {
                     part.tries >= TRIES * 4 && answer.settled.iter().any(|it| it.outcome.1 == JobResult::Done)
                 }
                 _ => part.tries >= TRIES && !away,
@@ -171,7 +171,7 @@ impl RunExecutor<'_> {
         let undo = match undo::undoing(self.ledger, intent.action, &intent.options, ids).await {
             Ok(undo) => undo,
             Err(error) => {
-                let error = StoreError::Input(format!("what was kept cannot be read: {error}"));
+                let error = SourceError::Input(format!("what was kept cannot be read: {error}"));
                 return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
             }
         };
@@ -198,8 +198,8 @@ impl RunExecutor<'_> {
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says
     /// so when it ends.
-    async fn given_up(&self, part: &BatchPart, error: &StoreError) -> Vec<CompletedBatch> {
-        let locked = matches!(error, StoreError::Locked(_));
+    async fn given_up(&self, part: &BatchPart, error: &SourceError) -> Vec<CompletedBatch> {
+        let locked = matches!(error, SourceError::Locked(_));
         if part.doubtful {
             let looked = if locked { Ok(Vec::new()) } else { self.look(part, &error.to_string()).await };
             return looked.unwrap_or_default();
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!((whole.settled.len(), whole.left.len()), (2, 0));
         assert!(matches!(whole.settled[0].outcome.1, JobResult::Failed(_)));
         assert_eq!(whole.settled[1].outcome, (JobId::new("2"), JobResult::Done));
-        let broke = Some(StoreError::Denied("no".into()).into());
+        let broke = Some(SourceError::Denied("no".into()).into());
         let broken = tried(&ids, Applied { outcomes, broke });
         assert_eq!((broken.settled.len(), broken.left), (1, vec![JobId::new("1")]));
     }

@@ -9,7 +9,7 @@ use super::tx_status::TransactionStatus;
 use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::ledger::{CompletedBatch, Run};
-use crate::store::{Broke, Ending, StoreError};
+use crate::store::{Broke, Ending, SourceError};
 use crate::triage::undo;
 
 /// Why a job counts as done although the store did not say so.
@@ -55,7 +55,7 @@ impl RunExecutor<'_> {
                 // The transaction that was interrupted may still hold its rows: it has not ended one way or the other.
                 JobResult::Skipped(SkipReason::Locked) => {
                     left.push(id);
-                    broke.get_or_insert_with(|| StoreError::Locked(STILL_HELD.to_owned()).into());
+                    broke.get_or_insert_with(|| SourceError::Locked(STILL_HELD.to_owned()).into());
                 }
                 JobResult::Skipped(_) => doubtful.push((id, result)),
                 JobResult::Done | JobResult::Failed(_) => settled.push((id, result).into()),
@@ -73,7 +73,7 @@ impl RunExecutor<'_> {
     }
 
     /// Settles jobs of an interrupted batch by looking only; what is as it was failed for `reason`.
-    pub(super) async fn look(&self, part: &BatchPart, reason: &str) -> Result<Vec<CompletedBatch>, StoreError> {
+    pub(super) async fn look(&self, part: &BatchPart, reason: &str) -> Result<Vec<CompletedBatch>, SourceError> {
         let ids = &part.ids;
         let states = self.states(ids).await?;
         let usual = if self.run.intent.action == Action::Reopen { State::Ignored } else { State::Dead };
@@ -98,7 +98,7 @@ impl RunExecutor<'_> {
     }
 
     /// Sorts out the jobs that were not acted on, where the record was written along with the effect.
-    async fn not_recorded(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<CompletedBatch>), StoreError> {
+    async fn not_recorded(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<CompletedBatch>), SourceError> {
         let done: HashSet<JobId> = self.recorded(ids).await?.into_iter().collect();
         let (done, open): (Vec<JobId>, Vec<JobId>) = ids.iter().cloned().partition(|id| done.contains(id));
         let settle = |id| CompletedBatch { outcome: (id, JobResult::Done), note: Some(COMMITTED) };
@@ -111,7 +111,7 @@ impl RunExecutor<'_> {
     }
 
     /// Sorts out the jobs that can be handed to the destination: those that are still dead.
-    async fn not_handed(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<CompletedBatch>), StoreError> {
+    async fn not_handed(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<CompletedBatch>), SourceError> {
         let states = self.states(ids).await?;
         let traces = self.traces(ids).await?;
         let (mut open, mut settled) = (Vec::new(), Vec::new());
@@ -132,7 +132,7 @@ impl RunExecutor<'_> {
     }
 
     /// Judges jobs that are no longer as they were: by us, or by somebody else.
-    async fn judge(&self, outcomes: Vec<JobOutcome>) -> Result<Vec<CompletedBatch>, StoreError> {
+    async fn judge(&self, outcomes: Vec<JobOutcome>) -> Result<Vec<CompletedBatch>, SourceError> {
         if outcomes.is_empty() {
             return Ok(Vec::new());
         }
@@ -151,7 +151,7 @@ impl RunExecutor<'_> {
         Ok(outcomes.into_iter().map(|outcome| evidence.judge(action, outcome)).collect())
     }
 
-    async fn states(&self, ids: &[JobId]) -> Result<HashMap<JobId, State>, StoreError> {
+    async fn states(&self, ids: &[JobId]) -> Result<HashMap<JobId, State>, SourceError> {
         let rows = self.desk.store.rows(ids, &self.budget).await?;
         Ok(rows.into_iter().map(|entry| (entry.row.id, entry.row.state)).collect())
     }
@@ -161,45 +161,45 @@ impl RunExecutor<'_> {
         self.options.deliver.is_some() && self.run.intent.action == Action::Replay
     }
 
-    async fn traces(&self, ids: &[JobId]) -> Result<Traces, StoreError> {
+    async fn traces(&self, ids: &[JobId]) -> Result<Traces, SourceError> {
         let Run { id, intent, .. } = self.run;
         let traced = self.desk.store.traced(intent.action, &id.0, ids, &self.budget).await?;
         Ok(Traces(traced.map(HashSet::from_iter)))
     }
 
-    async fn fates(&self, ids: &[JobId]) -> Result<HashMap<JobId, ReplayStatus>, StoreError> {
+    async fn fates(&self, ids: &[JobId]) -> Result<HashMap<JobId, ReplayStatus>, SourceError> {
         if ids.is_empty() || self.run.intent.action != Action::Replay {
             return Ok(HashMap::new());
         }
         let kept = match self.desk.store.outcome_needs_kept() {
-            true => self.ledger.archived(&self.run.id, ids).await.map_err(StoreError::from)?,
+            true => self.ledger.archived(&self.run.id, ids).await.map_err(SourceError::from)?,
             false => Vec::new(),
         };
         Ok(self.desk.store.outcome_of(ids, &kept, &self.budget).await?.into_iter().collect())
     }
 
     /// The jobs whose row stands again as it was kept; where nothing was kept, those that are dead again.
-    async fn brought_back(&self, ids: &[JobId], states: &HashMap<JobId, State>) -> Result<Vec<JobId>, StoreError> {
+    async fn brought_back(&self, ids: &[JobId], states: &HashMap<JobId, State>) -> Result<Vec<JobId>, SourceError> {
         let intent = &self.run.intent;
         if !intent.action.needs_kept() {
             return Ok(Vec::new());
         }
         let undoing = undo::undoing(self.ledger, intent.action, &intent.options, ids).await;
-        let kept = undoing.map_err(|e| StoreError::Input(e.to_string()))?.map(|undo| undo.kept).unwrap_or_default();
+        let kept = undoing.map_err(|e| SourceError::Input(e.to_string()))?.map(|undo| undo.kept).unwrap_or_default();
         let mut back = self.desk.store.as_kept(&kept, &self.budget).await?;
         let bare = ids.iter().filter(|id| !kept.iter().any(|(known, _)| known == *id));
         back.extend(bare.filter(|id| states.get(*id) == Some(&State::Dead)).cloned());
         Ok(back)
     }
 
-    async fn archived(&self, ids: &[JobId]) -> Result<Vec<JobId>, StoreError> {
+    async fn archived(&self, ids: &[JobId]) -> Result<Vec<JobId>, SourceError> {
         match self.run.intent.action {
             _ if ids.is_empty() => return Ok(Vec::new()),
             Action::Archive => return self.desk.store.kept(&self.run.id.0, ids, &self.budget).await,
             Action::Discard => {}
             _ => return Ok(Vec::new()),
         }
-        let rows = self.ledger.archived(&self.run.id, ids).await.map_err(|e| StoreError::Input(e.to_string()))?;
+        let rows = self.ledger.archived(&self.run.id, ids).await.map_err(|e| SourceError::Input(e.to_string()))?;
         Ok(rows.into_iter().map(|(id, _)| id).collect())
     }
 }

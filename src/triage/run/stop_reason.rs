@@ -1,7 +1,7 @@
 //! Why a run ends before its end.
 
 use crate::ledger::LedgerError;
-use crate::store::{Outdated, StoreError};
+use crate::store::{Outdated, SourceError};
 
 /// Why the loop ends before its end.
 pub(super) enum StopReason {
@@ -17,14 +17,14 @@ pub(super) enum StopReason {
 
 impl StopReason {
     /// A run that the store stopped by an error that nothing else can be made of.
-    pub(super) fn by(error: StoreError) -> Self {
+    pub(super) fn by(error: SourceError) -> Self {
         let why = match error.remedy() {
             Some(remedy) => format!("{error}; {remedy}"),
             None => error.to_string(),
         };
         match error {
-            StoreError::Denied(_) => Self::Denied(why),
-            StoreError::Outdated(table) => Self::Outdated(why, table),
+            SourceError::Denied(_) => Self::Denied(why),
+            SourceError::Outdated(table) => Self::Outdated(why, table),
             _ => Self::Because(why),
         }
     }

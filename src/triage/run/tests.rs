@@ -21,7 +21,7 @@ use crate::domain::rate::Pacing;
 use crate::domain::run_options::{Attempts, Options};
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, Ledger, RunId, RunTally};
-use crate::store::{Budget, Message, StoreError};
+use crate::store::{Budget, Message, SourceError};
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::memory_store::{Fake, InjectedFault, Row};
 use crate::triage::outcomes::count_outcomes;
@@ -92,8 +92,8 @@ fn small() -> RunOptions {
     RunOptions { batch: 10, retry: Duration::from_millis(1), ..RunOptions::default() }
 }
 
-fn dropped() -> StoreError {
-    StoreError::Unreachable("the connection was closed".into())
+fn dropped() -> SourceError {
+    SourceError::Unreachable("the connection was closed".into())
 }
 
 #[tokio::test]
@@ -347,11 +347,11 @@ async fn a_stop_while_the_database_is_away_leaves_the_batch_in_doubt() {
 async fn what_the_database_refuses_for_good_is_taken_back_and_stops_the_run() {
     let bench = Bench::new(30).await;
     let run = bench.all(Action::Replay).await;
-    bench.fake.with(|data| data.faults.push_back(InjectedFault::Before(StoreError::Denied("UPDATE on jobs".into()))));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::Before(SourceError::Denied("UPDATE on jobs".into()))));
     let receipt = bench.execute(&run, small()).await;
     assert_eq!((receipt.run.tally.not_started, receipt.run.state), (30, RunState::Stopped));
     assert!(receipt.refused && receipt.halted.unwrap().contains("UPDATE on jobs"));
-    bench.fake.with(|data| data.faults.push_back(InjectedFault::Before(StoreError::Input("no".into()))));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::Before(SourceError::Input("no".into()))));
     let receipt = bench.execute(&run, small()).await;
     assert!(!receipt.refused && receipt.halted.is_some(), "{receipt:?}");
 }
@@ -359,8 +359,8 @@ async fn what_the_database_refuses_for_good_is_taken_back_and_stops_the_run() {
 #[tokio::test]
 async fn what_was_done_before_a_batch_broke_off_is_on_record_as_done() {
     for (error, halts) in [
-        (StoreError::Denied("UPDATE on jobs".into()), true),
-        (StoreError::Locked("deadlock".into()), false),
+        (SourceError::Denied("UPDATE on jobs".into()), true),
+        (SourceError::Locked("deadlock".into()), false),
         (dropped(), false),
     ] {
         for removes in [false, true] {
@@ -380,11 +380,11 @@ async fn what_was_done_before_a_batch_broke_off_is_on_record_as_done() {
     }
 }
 
-fn again(error: &StoreError) -> StoreError {
+fn again(error: &SourceError) -> SourceError {
     match error {
-        StoreError::Denied(why) => StoreError::Denied(why.clone()),
-        StoreError::Locked(why) => StoreError::Locked(why.clone()),
-        other => StoreError::Unreachable(other.to_string()),
+        SourceError::Denied(why) => SourceError::Denied(why.clone()),
+        SourceError::Locked(why) => SourceError::Locked(why.clone()),
+        other => SourceError::Unreachable(other.to_string()),
     }
 }
 
@@ -444,7 +444,7 @@ async fn the_sweep_keeps_to_the_pace_of_the_run() {
 async fn a_batch_that_takes_too_long_is_halved_until_it_fits() {
     let bench = Bench::new(8).await;
     let run = bench.all(Action::Replay).await;
-    let slow = || InjectedFault::Before(StoreError::Timeout(Duration::from_secs(10)));
+    let slow = || InjectedFault::Before(SourceError::Timeout(Duration::from_secs(10)));
     bench.fake.with(|data| data.faults = [slow(), slow()].into());
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
@@ -455,7 +455,7 @@ async fn a_batch_that_takes_too_long_is_halved_until_it_fits() {
 async fn no_job_is_at_fault_when_an_administrator_stops_its_statement_again_and_again() {
     let bench = Bench::new(1).await;
     let run = bench.all(Action::Replay).await;
-    bench.fake.with(|data| data.faults = (0..9).map(|_| InjectedFault::Before(StoreError::Interrupted)).collect());
+    bench.fake.with(|data| data.faults = (0..9).map(|_| InjectedFault::Before(SourceError::Interrupted)).collect());
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(receipt.run.tally.done, 1);
@@ -463,11 +463,11 @@ async fn no_job_is_at_fault_when_an_administrator_stops_its_statement_again_and_
 
 #[tokio::test]
 async fn a_job_is_given_up_that_is_stopped_each_time_while_others_get_through() {
-    let stopped = || InjectedFault::Before(StoreError::Interrupted);
+    let stopped = || InjectedFault::Before(SourceError::Interrupted);
     for (times, given_up) in [(19, false), (20, true)] {
         let bench = Bench::new(2).await;
         let run = bench.all(Action::Replay).await;
-        let halved = InjectedFault::Before(StoreError::Timeout(Duration::from_secs(10)));
+        let halved = InjectedFault::Before(SourceError::Timeout(Duration::from_secs(10)));
         // The other half goes first.
         bench.fake.with(|data| {
             data.faults = [halved, InjectedFault::Not].into_iter().chain((0..times).map(|_| stopped())).collect()
@@ -642,7 +642,7 @@ async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
         cancel.cancel();
     })
     .await;
-    assert!(matches!(plan, Err(PlanError::Store(StoreError::Cancelled))), "{plan:?}");
+    assert!(matches!(plan, Err(PlanError::Store(SourceError::Cancelled))), "{plan:?}");
     assert_eq!(told, [7]);
     let run = bench.ledger.runs(1).await.unwrap().remove(0);
     assert_eq!(run.state, RunState::Dismissed);
@@ -683,10 +683,10 @@ proptest! {
                 data.faults = faults.iter().filter_map(|kind| match kind {
                     0 => Some(InjectedFault::Before(dropped())),
                     1 => Some(InjectedFault::After(dropped())),
-                    2 => Some(InjectedFault::Before(StoreError::Timeout(Duration::from_secs(1)))),
-                    3 => Some(InjectedFault::After(StoreError::Timeout(Duration::from_secs(1)))),
-                    4 => Some(InjectedFault::Before(StoreError::Locked("deadlock".into()))),
-                    5 => Some(InjectedFault::Before(StoreError::Denied("no".into()))),
+                    2 => Some(InjectedFault::Before(SourceError::Timeout(Duration::from_secs(1)))),
+                    3 => Some(InjectedFault::After(SourceError::Timeout(Duration::from_secs(1)))),
+                    4 => Some(InjectedFault::Before(SourceError::Locked("deadlock".into()))),
+                    5 => Some(InjectedFault::Before(SourceError::Denied("no".into()))),
                     6 => Some(InjectedFault::Hang),
                     _ => None,
                 }).collect();

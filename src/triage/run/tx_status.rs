@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::executor::RunExecutor;
 use crate::domain::job::JobId;
 use crate::ledger::LedgerError;
-use crate::store::{Ending, StoreError};
+use crate::store::{Ending, SourceError};
 
 /// How our transactions on each job ended.
 pub(super) struct TransactionStatus {
@@ -41,22 +41,22 @@ impl TransactionStatus {
 
 impl RunExecutor<'_> {
     /// Those of these jobs that were recorded as done along with the effect, where the record is in the source.
-    pub(super) async fn recorded(&self, ids: &[JobId]) -> Result<Vec<JobId>, StoreError> {
+    pub(super) async fn recorded(&self, ids: &[JobId]) -> Result<Vec<JobId>, SourceError> {
         let done = self.ledger.recorded_done(&self.run.id, ids).await;
         done.map_err(|e| match e {
-            LedgerError::Unusable { .. } => StoreError::Unreachable(e.to_string()),
-            other => StoreError::Input(other.to_string()),
+            LedgerError::Unusable { .. } => SourceError::Unreachable(e.to_string()),
+            other => SourceError::Input(other.to_string()),
         })
     }
 
-    pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<TransactionStatus, StoreError> {
+    pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<TransactionStatus, SourceError> {
         if self.record.is_some() {
             // What is not there did not happen, but for what a command may have had before it could be written down.
             let others = if self.goes_outside() { Ending::Unknown } else { Ending::Undone };
             return Ok(TransactionStatus::recorded(self.recorded(ids).await?, others));
         }
         let wanted: HashSet<&JobId> = ids.iter().collect();
-        let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| StoreError::Input(e.to_string()))?;
+        let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| SourceError::Input(e.to_string()))?;
         // No transaction commits before it was noted: where none was, nothing happened.
         let noted = self.desk.store.info().remembers && !self.goes_outside();
         let others = if noted { Ending::Undone } else { Ending::Unknown };

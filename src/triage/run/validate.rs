@@ -7,7 +7,7 @@ use super::batch::BatchPart;
 use super::executor::RunExecutor;
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobDetail, JobId};
-use crate::store::{Applied, Broke, Message, Standing, StoreError};
+use crate::store::{Applied, Broke, Message, SourceError, Standing};
 use crate::triage::validate::message;
 
 impl RunExecutor<'_> {
@@ -43,7 +43,7 @@ impl RunExecutor<'_> {
     }
 
     /// What the validator is to read of the jobs that still are as they were chosen, and what is to be said of the others.
-    async fn read(&self, ids: &[JobId], standing: &Standing) -> Result<(Vec<Message>, Vec<JobOutcome>), StoreError> {
+    async fn read(&self, ids: &[JobId], standing: &Standing) -> Result<(Vec<Message>, Vec<JobOutcome>), SourceError> {
         let details = self.desk.store.details(ids, &self.budget).await?;
         let mut found: HashMap<&JobId, &JobDetail> = details.iter().map(|detail| (&detail.row.id, detail)).collect();
         let (mut asked, mut outcomes) = (Vec::new(), Vec::new());

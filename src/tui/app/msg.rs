@@ -9,7 +9,7 @@ use super::effect::{RequestId, Slot};
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
 use crate::ledger::{HistoryEntry, Run, RunId};
-use crate::store::{Changes, Entry, HistogramStep, Outdated, Page, StoreError, StoreInfo};
+use crate::store::{Changes, Entry, HistogramStep, Outdated, Page, SourceError, StoreInfo};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::store_name;
@@ -100,29 +100,29 @@ impl Opened {
 #[derive(Debug)]
 pub enum Reply {
     /// To `Choices`.
-    Choices(Result<Vec<StoreChoice>, StoreError>),
+    Choices(Result<Vec<StoreChoice>, SourceError>),
     /// To `Open`.
-    Opened(Box<Result<Opened, StoreError>>),
+    Opened(Box<Result<Opened, SourceError>>),
     /// To `Reopen`.
-    Reopened(Box<Result<Opened, StoreError>>),
+    Reopened(Box<Result<Opened, SourceError>>),
     /// To `Estimate`.
-    Estimate(Result<Option<Histogram>, StoreError>),
+    Estimate(Result<Option<Histogram>, SourceError>),
     /// To `Glance`.
-    Glance(Box<Result<FirstScreen, StoreError>>),
+    Glance(Box<Result<FirstScreen, SourceError>>),
     /// To `Histogram`.
-    Histogram(Box<Result<HistogramStep, StoreError>>),
+    Histogram(Box<Result<HistogramStep, SourceError>>),
     /// To `Totals`.
-    Totals(Result<Vec<(State, Count)>, StoreError>),
+    Totals(Result<Vec<(State, Count)>, SourceError>),
     /// To `Page`.
-    Page(Result<Page, StoreError>),
+    Page(Result<Page, SourceError>),
     /// To `Rows`: the ids asked for, and the rows that still exist.
-    Rows(Vec<JobId>, Result<Vec<Entry>, StoreError>),
+    Rows(Vec<JobId>, Result<Vec<Entry>, SourceError>),
     /// To `Detail`; `None` when the job is gone.
-    Detail(Result<Option<Arc<JobDocument>>, StoreError>),
+    Detail(Result<Option<Arc<JobDocument>>, SourceError>),
     /// To `Poll`.
-    Poll(Box<Result<Changes, StoreError>>),
+    Poll(Box<Result<Changes, SourceError>>),
     /// To `Values`.
-    Values(Result<Histogram, StoreError>),
+    Values(Result<Histogram, SourceError>),
     /// To `Plan`; the error is a sentence.
     Planned(Box<Result<Plan, String>>),
     /// To `Execute` and `Resume`: the run as the ledger has it at its end.

@@ -30,7 +30,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
 use crate::store::{
-    Availability, Cell, Changes, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreError, StoreInfo,
+    Availability, Cell, Changes, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, SourceError, StoreInfo,
     Watermark,
 };
 use crate::triage::plan::{ActionScope, Confirm, Plan};
@@ -542,13 +542,13 @@ fn rows_that_the_database_does_not_show_are_told_of_when_a_store_opens() {
 fn a_lost_link_keeps_the_data_and_is_tried_again_at_a_growing_distance() {
     let mut console = Console::with_jobs(5);
     console.keys("r");
-    console.answer(Slot::Page, Reply::Page(Err(StoreError::Unreachable("connection refused".into()))));
+    console.answer(Slot::Page, Reply::Page(Err(SourceError::Unreachable("connection refused".into()))));
     assert!(matches!(console.model.live.link, ConnectionState::Down { attempts: 1, .. }));
     assert_eq!(console.model.list.entries().len(), 5);
     console.wait(Duration::from_millis(400));
     assert!(console.request(Slot::Open).is_none(), "not before it is due");
     console.wait(Duration::from_millis(600));
-    console.answer(Slot::Open, Reply::Opened(Box::new(Err(StoreError::Unreachable("still".into())))));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Err(SourceError::Unreachable("still".into())))));
     let ConnectionState::Down { retry_at, attempts: 2, .. } = console.model.live.link else { panic!("not lost") };
     assert!(retry_at >= console.now.after(Duration::from_secs(1)), "twice as long as before");
     console.wait(Duration::from_secs(3));
@@ -563,7 +563,7 @@ fn a_store_that_cannot_be_opened_is_not_called_connected_again() {
     for _ in 0..3 {
         console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
         assert!(console.model.screen.notice.is_none(), "{:?}", console.model.screen.notice);
-        let denied = StoreError::Denied("the role reader may not use the schema".into());
+        let denied = SourceError::Denied("the role reader may not use the schema".into());
         console.answer(Slot::Open, Reply::Opened(Box::new(Err(denied))));
         assert!(matches!(console.model.live.link, ConnectionState::Down { .. }));
         console.wait(Duration::from_secs(40));
@@ -574,7 +574,7 @@ fn a_store_that_cannot_be_opened_is_not_called_connected_again() {
 fn a_list_that_cannot_be_read_is_not_asked_for_again_and_again() {
     let mut console = Console::with_jobs(5);
     console.keys("r");
-    console.answer(Slot::Page, Reply::Page(Err(StoreError::Timeout(Duration::from_secs(5)))));
+    console.answer(Slot::Page, Reply::Page(Err(SourceError::Timeout(Duration::from_secs(5)))));
     console.keys("j k");
     assert!(console.request(Slot::Page).is_none());
     console.keys("r");
@@ -661,7 +661,7 @@ fn a_faulty_filter_is_not_put_in_force_and_points_at_its_column() {
 
 #[test]
 fn a_count_that_stood_before_a_lock_is_soon_tried_again_and_another_later() {
-    for (error, tried) in [(StoreError::Locked("x".into()), true), (StoreError::Layout("x".into()), false)] {
+    for (error, tried) in [(SourceError::Locked("x".into()), true), (SourceError::Layout("x".into()), false)] {
         let mut console = Console::with_jobs(5);
         console.counting();
         console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(error))));

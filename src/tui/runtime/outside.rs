@@ -15,7 +15,7 @@ use super::session::{Going, Session, failure};
 use super::world::{ExternalProgram, Fact, World};
 use super::{clipboard, external_program};
 use crate::ledger::{RunId, RunState};
-use crate::store::{Budget, StoreError};
+use crate::store::{Budget, SourceError};
 use crate::triage::run::RunControl;
 use crate::tui::app::{Effect, Msg, Reply, Request, Slot};
 
@@ -76,13 +76,13 @@ impl EffectExecutor {
             let budget = Budget { cancel, ..Budget::new(session.statement) };
             let going = Going { budget, control, facts };
             let work = AssertUnwindSafe(session.answer(request, &going)).catch_unwind();
-            let fault = || StoreError::Input("a fault in dlq-tui kept this from being answered".into());
+            let fault = || SourceError::Input("a fault in dlq-tui kept this from being answered".into());
             let reply = if slot == Slot::Act {
                 work.await.unwrap_or_else(|_| failure(asked, fault()))
             } else {
                 tokio::select! {
                     done = work => done.unwrap_or_else(|_| failure(asked, fault())),
-                    () = given_up(&going.budget.cancel) => failure(asked, StoreError::Cancelled),
+                    () = given_up(&going.budget.cancel) => failure(asked, SourceError::Cancelled),
                 }
             };
             let left = unfinished(&reply);
@@ -190,11 +190,11 @@ mod tests {
             "stuck".into()
         }
 
-        fn choices(&self) -> BoxFuture<'_, Result<Vec<StoreChoice>, StoreError>> {
+        fn choices(&self) -> BoxFuture<'_, Result<Vec<StoreChoice>, SourceError>> {
             Box::pin(pending())
         }
 
-        fn open(&self, _: String) -> BoxFuture<'_, Result<OpenStore, StoreError>> {
+        fn open(&self, _: String) -> BoxFuture<'_, Result<OpenStore, SourceError>> {
             Box::pin(async { panic!("a fault") })
         }
     }
@@ -227,7 +227,7 @@ mod tests {
         let first = facts.recv().await.expect("an end");
         assert!(matches!(
             first,
-            Fact::Answer { id: RequestId(1), reply: Reply::Choices(Err(StoreError::Cancelled)), .. }
+            Fact::Answer { id: RequestId(1), reply: Reply::Choices(Err(SourceError::Cancelled)), .. }
         ));
         assert!(outside.settle(first).is_none(), "nobody waits for it any more");
         let second = facts.recv().await.expect("an answer");

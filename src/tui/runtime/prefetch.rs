@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::JoinSet;
 
-use crate::store::{Budget, Glance, GlanceQuery, Store, StoreError};
+use crate::store::{Budget, Glance, GlanceQuery, SourceError, Store};
 use crate::tui::app::first_query;
 
 /// An answer that is on its way before the console asks for it; nobody wants it any more once this is dropped.
 pub struct Prefetch {
     query: GlanceQuery,
-    answer: Mutex<Option<JoinSet<Result<Glance, StoreError>>>>,
+    answer: Mutex<Option<JoinSet<Result<Glance, SourceError>>>>,
 }
 
 impl Prefetch {

@@ -15,7 +15,7 @@ use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
 use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, Whose, known};
-use crate::store::{Budget, Entry, Glance, GlanceQuery, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
+use crate::store::{Budget, Entry, Glance, GlanceQuery, HistogramQuery, HistogramStep, Page, PageQuery, SourceError};
 use crate::triage::StoreContext;
 use crate::triage::run::RunControl;
 use crate::tui::app::{FirstScreen, JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
@@ -72,9 +72,9 @@ impl Session {
     ///
     /// # Errors
     /// When none is open.
-    pub fn store(&self) -> Result<OpenStore, StoreError> {
+    pub fn store(&self) -> Result<OpenStore, SourceError> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.clone().ok_or_else(|| StoreError::Unreachable("no store is open".into()))
+        open.clone().ok_or_else(|| SourceError::Unreachable("no store is open".into()))
     }
 
     /// The record of the open store, or the operator's own while none is open.
@@ -135,7 +135,7 @@ impl Session {
         }
     }
 
-    async fn open(&self, name: String, reopen: bool) -> Result<Opened, StoreError> {
+    async fn open(&self, name: String, reopen: bool) -> Result<Opened, SourceError> {
         let opening = if reopen { self.opener.reopen(name.clone()) } else { self.opener.open(name.clone()) };
         let open = within(CONNECT, opening).await?;
         let opened = Opened { info: open.desk.store.info().clone(), production: open.desk.production, name };
@@ -143,12 +143,12 @@ impl Session {
         Ok(opened)
     }
 
-    async fn histogram(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep, StoreError> {
+    async fn histogram(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep, SourceError> {
         self.store()?.desk.store.histogram(query, budget).await
     }
 
     /// Values for completion: what the statistics know, or the first steps of a count where there are none.
-    async fn values(&self, facet: Facet, budget: &Budget) -> Result<Histogram, StoreError> {
+    async fn values(&self, facet: Facet, budget: &Budget) -> Result<Histogram, SourceError> {
         let store = self.store()?.desk.store;
         if let Some(histogram) = store.estimate(facet, budget).await? {
             return Ok(histogram);
@@ -162,17 +162,17 @@ impl Session {
         Ok(store.histogram(HistogramQuery { resume: step.resume, ..query }, budget).await?.histogram)
     }
 
-    async fn page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page, StoreError> {
+    async fn page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page, SourceError> {
         let page = self.store()?.desk.store.search(query, screen, budget).await?;
         Ok(Page { entries: self.masked(page.entries), ..page })
     }
 
-    async fn glance(&self, query: GlanceQuery, going: &Going) -> Result<FirstScreen, StoreError> {
+    async fn glance(&self, query: GlanceQuery, going: &Going) -> Result<FirstScreen, SourceError> {
         let OpenStore { desk, prefetch, .. } = self.store()?;
         let answered = match prefetch {
             Some(prefetch) => tokio::select! {
                 answered = prefetch.answer(&query) => answered,
-                () = going.budget.cancel.cancelled() => return Err(StoreError::Cancelled),
+                () = going.budget.cancel.cancelled() => return Err(SourceError::Cancelled),
             },
             None => None,
         };
@@ -204,7 +204,7 @@ impl Session {
         self.masker.row(row)
     }
 
-    async fn detail(&self, id: JobId, going: &Going) -> Result<Option<Arc<JobDocument>>, StoreError> {
+    async fn detail(&self, id: JobId, going: &Going) -> Result<Option<Arc<JobDocument>>, SourceError> {
         let desk = self.store()?.desk;
         let Some(detail) = desk.store.detail(&id, &going.budget).await? else { return Ok(None) };
         self.document(detail, desk, going).await.map(Some)
@@ -216,7 +216,7 @@ impl Session {
         detail: JobDetail,
         desk: StoreContext,
         going: &Going,
-    ) -> Result<Arc<JobDocument>, StoreError> {
+    ) -> Result<Arc<JobDocument>, SourceError> {
         let mut behind = None;
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
         let (history, replayed) = match self.homes().at_hand() {
@@ -234,7 +234,7 @@ impl Session {
         });
         let built = built.await;
         behind.map(tokio::spawn);
-        built.map(Arc::new).map_err(|_| StoreError::Input("this job could not be prepared for display".into()))
+        built.map(Arc::new).map_err(|_| SourceError::Input("this job could not be prepared for display".into()))
     }
 }
 
@@ -269,12 +269,12 @@ async fn past(ledger: &Ledger, desk: &StoreContext, job: &KnownJob) -> Result<(V
 }
 
 /// The answer of something that has an end, or that it took too long.
-pub async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-    timeout(limit, work).await.unwrap_or(Err(StoreError::Timeout(limit)))
+pub async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, SourceError>>) -> Result<T, SourceError> {
+    timeout(limit, work).await.unwrap_or(Err(SourceError::Timeout(limit)))
 }
 
 /// The answer to a request that could not be answered.
-pub fn failure(request: Request, error: StoreError) -> Reply {
+pub fn failure(request: Request, error: SourceError) -> Reply {
     match request {
         Request::Choices => Reply::Choices(Err(error)),
         Request::Open(_) => Reply::Opened(Box::new(Err(error))),

@@ -1,6 +1,6 @@
 //! Servers that go away, come back, or say nothing.
 
-use dlq_tui::store::StoreError;
+use dlq_tui::store::SourceError;
 
 use super::*;
 
@@ -15,7 +15,7 @@ async fn a_server_that_was_restarted_is_found_again_by_the_next_call() {
         let engine = connect(&db).await;
         server.kill();
         let error = engine.read(&[sql("select 1")], &Budget::new(LONG)).await.unwrap_err();
-        assert!(matches!(error, StoreError::Unreachable(_)) && error.retryable(), "{:?}: {error:?}", db.engine);
+        assert!(matches!(error, SourceError::Unreachable(_)) && error.retryable(), "{:?}: {error:?}", db.engine);
         assert!(!error.to_string().contains(harness::PASSWORD));
         server.start();
         assert_eq!(row(&engine, "select 7", Vec::new()).await, Row(vec![Value::Int(7)]), "{:?}", db.engine);
@@ -34,7 +34,7 @@ async fn a_restart_between_two_calls_goes_unnoticed() {
         let mut tx = engine.begin(&Budget::new(LONG)).await.unwrap_or_else(|e| panic!("{:?}: {e}", db.engine));
         tx.execute(&sql("insert into t values (1)")).await.unwrap();
         server.kill();
-        assert!(matches!(tx.commit().await, Err(StoreError::Unreachable(_))), "{:?}", db.engine);
+        assert!(matches!(tx.commit().await, Err(SourceError::Unreachable(_))), "{:?}", db.engine);
     }
 }
 
@@ -63,9 +63,9 @@ async fn a_server_that_says_nothing_holds_no_call_for_ever() {
         });
         let (in_tx, in_read, connecting) = asked.await.expect("a call hangs");
         server.resume();
-        assert!(matches!(in_tx, StoreError::Timeout(_)), "{:?}: {in_tx:?}", db.engine);
-        assert!(matches!(in_read, StoreError::Unreachable(_)), "{:?}: {in_read:?}", db.engine);
-        assert!(matches!(connecting, Some(StoreError::Unreachable(_))), "{:?}: {connecting:?}", db.engine);
+        assert!(matches!(in_tx, SourceError::Timeout(_)), "{:?}: {in_tx:?}", db.engine);
+        assert!(matches!(in_read, SourceError::Unreachable(_)), "{:?}: {in_read:?}", db.engine);
+        assert!(matches!(connecting, Some(SourceError::Unreachable(_))), "{:?}: {connecting:?}", db.engine);
         drop(tx);
         // What was left behind on the frozen connections is no concern of the next calls.
         let wide = Budget::new(LONG);
@@ -131,12 +131,12 @@ async fn a_file_that_was_put_in_the_place_of_another_is_the_one_that_is_read_and
     crate::faults::replace(&db).await;
     // It was written to a file that is nowhere any more.
     let error = late.commit().await.unwrap_err();
-    assert!(matches!(error, StoreError::Unreachable(_)) && error.retryable(), "{error}");
+    assert!(matches!(error, SourceError::Unreachable(_)) && error.retryable(), "{error}");
     assert_eq!(count().await, Row(vec![Value::Int(1)]));
     insert().await.commit().await.expect("a commit");
     assert_eq!((count().await, db.count("t").await), (Row(vec![Value::Int(2)]), 2));
     std::fs::remove_file(&file).expect("a file");
     let error = engine.read(&[sql("select count(*) from t")], &Budget::new(LONG)).await.unwrap_err();
-    assert!(matches!(error, StoreError::Unreachable(_)), "{error}");
+    assert!(matches!(error, SourceError::Unreachable(_)), "{error}");
     assert!(!file.exists(), "an empty one was made in its place");
 }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use dlq_tui::store::StoreError;
+use dlq_tui::store::SourceError;
 
 use super::*;
 
@@ -22,7 +22,7 @@ async fn cancelling_stops_the_statement_on_the_server() {
             budget.cancel.cancel();
         };
         let (result, ()) = tokio::join!(engine.read(&statements, &budget), canceller);
-        assert!(matches!(result, Err(StoreError::Cancelled)), "{:?}: {result:?}", db.engine);
+        assert!(matches!(result, Err(SourceError::Cancelled)), "{:?}: {result:?}", db.engine);
         until_running(&db, db.name(), 0).await;
         assert_eq!(row(&engine, "select 7", Vec::new()).await, Row(vec![Value::Int(7)]), "{:?}", db.engine);
     }
@@ -50,7 +50,7 @@ async fn a_deadline_stops_the_statement_on_the_server() {
         let limit = Duration::from_millis(200);
         let result = engine.read(&[endless(&db)], &Budget::new(limit)).await;
         let Err(error) = result else { panic!("{:?}: no error", db.engine) };
-        assert!(matches!(error, StoreError::Timeout(after) if after == limit), "{:?}: {error:?}", db.engine);
+        assert!(matches!(error, SourceError::Timeout(after) if after == limit), "{:?}: {error:?}", db.engine);
         assert!(error.retryable());
         until_running(&db, db.name(), 0).await;
         assert_eq!(row(&engine, "select 7", Vec::new()).await, Row(vec![Value::Int(7)]), "{:?}", db.engine);
@@ -71,7 +71,7 @@ async fn cancelling_a_write_undoes_it_and_frees_its_locks() {
         };
         let statement = endless(&db);
         let (result, ()) = tokio::join!(tx.fetch(&statement), canceller);
-        assert!(matches!(result, Err(StoreError::Cancelled)), "{:?}: {result:?}", db.engine);
+        assert!(matches!(result, Err(SourceError::Cancelled)), "{:?}: {result:?}", db.engine);
         assert!(tx.commit().await.is_err(), "{:?}: a cancelled transaction was committed", db.engine);
         let mut tx = engine.begin(&Budget::new(LONG)).await.unwrap();
         assert_eq!(tx.execute(&sql("update t set a = 3 where a = 1")).await.unwrap(), 1, "{:?}", db.engine);
@@ -85,8 +85,8 @@ async fn a_budget_that_is_cancelled_already_runs_nothing() {
         let engine = connect_once(&db).await;
         let budget = Budget::new(LONG);
         budget.cancel.cancel();
-        assert!(matches!(engine.read(&[sql("select 1")], &budget).await, Err(StoreError::Cancelled)));
-        assert!(matches!(engine.begin(&budget).await.err(), Some(StoreError::Cancelled)));
+        assert!(matches!(engine.read(&[sql("select 1")], &budget).await, Err(SourceError::Cancelled)));
+        assert!(matches!(engine.begin(&budget).await.err(), Some(SourceError::Cancelled)));
         row(&engine, "select 1", Vec::new()).await;
     }
 }
@@ -108,7 +108,7 @@ async fn a_statement_stopped_by_an_administrator_is_no_timeout() {
     };
     let (result, ()) = tokio::join!(engine.read(&statements, &budget), administrator);
     let error = result.unwrap_err();
-    assert!(matches!(error, StoreError::Interrupted), "{error}");
+    assert!(matches!(error, SourceError::Interrupted), "{error}");
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_stopped_statement_does_not_cost_the_connection() {
             budget.cancel.cancel();
         };
         let (result, ()) = tokio::join!(engine.read(&statements, &budget), canceller);
-        assert!(matches!(result, Err(StoreError::Cancelled)), "{result:?}");
+        assert!(matches!(result, Err(SourceError::Cancelled)), "{result:?}");
     }
     let [Value::Int(process)] = process.0[..] else { panic!("{process:?}") };
     assert_eq!(db.scalar(&format!("select count(*) from pg_stat_activity where pid = {process}")).await, "1");
@@ -189,7 +189,7 @@ fn stopped_by_leaving(server: &harness::Server) {
             () = until_running(&db, db.name(), 1) => {}
         }
         engine.close(LONG).await;
-        assert!(matches!(engine.read(&[sql("select 1")], &budget).await, Err(StoreError::Unreachable(_))));
+        assert!(matches!(engine.read(&[sql("select 1")], &budget).await, Err(SourceError::Unreachable(_))));
     });
     // The runtime is gone, and with it whatever could still have stopped the statement.
     runtime().block_on(until_running(&db, db.name(), 0));

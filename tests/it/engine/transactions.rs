@@ -1,4 +1,4 @@
-use dlq_tui::store::StoreError;
+use dlq_tui::store::SourceError;
 
 use super::*;
 
@@ -29,7 +29,7 @@ async fn the_database_itself_refuses_to_write_in_a_read() {
         db.execute("create table t (a int)").await;
         let engine = connect(&db).await;
         let error = engine.read(&[sql("insert into t values (1)")], &Budget::new(LONG)).await.unwrap_err();
-        assert!(matches!(error, StoreError::Denied(_)), "{:?}: {error:?}", db.engine);
+        assert!(matches!(error, SourceError::Denied(_)), "{:?}: {error:?}", db.engine);
         assert_eq!(db.count("t").await, 0);
         // The connection that refused is as good as before.
         row(&engine, "select 1", Vec::new()).await;
@@ -42,7 +42,7 @@ async fn an_engine_opened_read_only_begins_no_writing_transaction() {
         let engine = connect_as(&db, &EngineOptions { read_only: true, ..options() }).await.unwrap();
         assert_eq!(engine.read_only(), Some("opened read-only"));
         let begun = engine.begin(&Budget::new(LONG)).await;
-        assert!(matches!(begun.err(), Some(StoreError::Denied(_))), "{:?}", db.engine);
+        assert!(matches!(begun.err(), Some(SourceError::Denied(_))), "{:?}", db.engine);
         row(&engine, "select 1", Vec::new()).await;
     }
 }
@@ -93,7 +93,7 @@ async fn a_lock_of_another_session_is_an_error_that_can_be_tried_again() {
             Ok(mut waiter) => waiter.execute(&sql("update t set a = 3")).await.unwrap_err(),
             Err(error) => error,
         };
-        assert!(matches!(error, StoreError::Locked(_)) && error.retryable(), "{:?}: {error:?}", db.engine);
+        assert!(matches!(error, SourceError::Locked(_)) && error.retryable(), "{:?}: {error:?}", db.engine);
         holder.commit().await.unwrap();
         let mut tx = second.begin(&budget).await.unwrap();
         assert_eq!(tx.execute(&sql("update t set a = 3")).await.unwrap(), 1);
@@ -129,7 +129,7 @@ async fn a_missing_right_is_told_from_other_refusals() {
     assert_eq!(engine.user(), role);
     let mut tx = engine.begin(&Budget::new(LONG)).await.unwrap();
     let error = tx.execute(&sql("delete from t")).await.unwrap_err();
-    assert!(matches!(error, StoreError::Denied(_)), "{error:?}");
+    assert!(matches!(error, SourceError::Denied(_)), "{error:?}");
     let error = engine.read(&[sql("select nope from t")], &Budget::new(LONG)).await.unwrap_err();
     assert_eq!(error.to_string(), "the database refused: column \"nope\" does not exist (42703)");
 }
@@ -142,7 +142,7 @@ async fn after_a_failed_statement_nothing_more_runs_and_nothing_is_committed() {
         let mut tx = engine.begin(&Budget::new(LONG)).await.unwrap();
         tx.execute(&sql("insert into t values (1)")).await.unwrap();
         let error = tx.execute(&sql("insert into t values (1)")).await.unwrap_err();
-        assert!(matches!(error, StoreError::Refused { .. }) && !error.retryable(), "{:?}: {error:?}", db.engine);
+        assert!(matches!(error, SourceError::Refused { .. }) && !error.retryable(), "{:?}: {error:?}", db.engine);
         assert!(tx.execute(&sql("insert into t values (2)")).await.is_err(), "{:?}", db.engine);
         assert!(tx.commit().await.is_err(), "{:?}: a failed transaction was committed", db.engine);
         let found = row(&engine, "select count(*) from t", Vec::new()).await;
@@ -169,7 +169,7 @@ async fn a_deadlock_is_an_error_that_can_be_tried_again() {
         });
         let errors: Vec<_> = [crossing.0, crossing.1].into_iter().filter_map(Result::err).collect();
         assert_eq!(errors.len(), 1, "{:?}: {errors:?}", db.engine);
-        assert!(matches!(&errors[0], StoreError::Locked(_)) && errors[0].retryable(), "{:?}: {errors:?}", db.engine);
+        assert!(matches!(&errors[0], SourceError::Locked(_)) && errors[0].retryable(), "{:?}: {errors:?}", db.engine);
     }
 }
 

@@ -8,7 +8,7 @@ use dlq_tui::db::target::Target;
 use dlq_tui::db::{Engine, EngineOptions};
 use dlq_tui::domain::action::Action;
 use dlq_tui::store::sql::{Grant, OpenOptions, ReplayDestination, Site, SqlStore, detect, open, required};
-use dlq_tui::store::{Store, StoreError};
+use dlq_tui::store::{SourceError, Store};
 
 use crate::harness::{self, Engine as Kind, PASSWORD, TestDb};
 use crate::plans::layouts::Case;
@@ -59,7 +59,7 @@ impl<'a> Clerk<'a> {
         let Some(found) = found else { return Err(format!("not found: {:?}", detection.rejected)) };
         let adapter = adapters.iter().find(|adapter| adapter.name == case.adapter).expect("an adapter");
         let opened = open(engine, adapter, found, &options(case), &budget()).await;
-        opened.map_err(|error: StoreError| error.to_string())
+        opened.map_err(|error: SourceError| error.to_string())
     }
 
     /// The same, a statement for each right on each thing.

@@ -12,7 +12,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{Batch, Cursor, Glance, GlanceQuery, PageQuery, Sort, Store, StoreError};
+use dlq_tui::store::{Batch, Cursor, Glance, GlanceQuery, PageQuery, Sort, SourceError, Store};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::outcomes::count_outcomes;
@@ -237,5 +237,5 @@ async fn is_denied(store: &SqlStore, action: Action, jobs: &[JobId]) -> Option<b
     let archive: Option<Arc<dyn dlq_tui::store::Archive>> = Some(Arc::new(Shelf::default()));
     let batch = Batch { archive, ..batch(action, jobs.iter().take(30).cloned()) };
     let applied = store.apply(batch, &budget()).await;
-    Some(matches!(applied.broke.map(|broke| broke.error), Some(StoreError::Denied(_))))
+    Some(matches!(applied.broke.map(|broke| broke.error), Some(SourceError::Denied(_))))
 }

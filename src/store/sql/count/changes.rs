@@ -16,7 +16,7 @@ use crate::store::sql::query::buckets::{Axis, Look, Mark, cells};
 use crate::store::sql::query::columns::{WIDTH, read, select};
 use crate::store::sql::query::group_by::{Counted, Grouping, Tally};
 use crate::store::sql::query::where_clause::Judge;
-use crate::store::{Budget, Cell, Changes, Result, StoreError, Watermark};
+use crate::store::{Budget, Cell, Changes, Result, SourceError, Watermark};
 
 /// Rows of the recent past that are judged in memory at the most.
 const MOST: usize = 20_000;
@@ -52,11 +52,11 @@ impl<'s> Poller<'s> {
 
     /// A failure with what it cost the database: of several tries, each with less to read than the one before, and each perhaps
     /// ended by a deadline of the server's own.
-    pub(crate) fn timed(self, error: StoreError, began: Instant) -> StoreError {
+    pub(crate) fn timed(self, error: SourceError, began: Instant) -> SourceError {
         let took = Duration::from_secs(self.context.engine.worked(began).as_secs());
         match error {
-            StoreError::Timeout(after) => StoreError::Timeout(after.max(took)),
-            StoreError::Interrupted if !took.is_zero() => StoreError::Timeout(took),
+            SourceError::Timeout(after) => SourceError::Timeout(after.max(took)),
+            SourceError::Interrupted if !took.is_zero() => SourceError::Timeout(took),
             other => other,
         }
     }
@@ -71,7 +71,7 @@ impl<'s> Poller<'s> {
         let began = Instant::now();
         let judge = Judge::new(&self.context.layout, filter, self.context.server_now());
         let Some(axis) = Axis::of(&self.context.layout, judge.only_dead()) else {
-            return Err(StoreError::Layout("the adapter names no order by time".to_owned()));
+            return Err(SourceError::Layout("the adapter names no order by time".to_owned()));
         };
         let since: Option<&Mark> = since.map(|w| &*w.0);
         let grouping = Grouping { layout: &self.context.layout, facet };

@@ -19,7 +19,7 @@ use crate::store::sql::query::group_by::{Grouping, untrusted};
 use crate::store::sql::query::layout::{Part, part_of_facet};
 use crate::store::sql::query::where_clause::Judge;
 use crate::store::sql::read::page::Reader;
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result, SourceError};
 
 /// Blocks that a sample reads, more or less.
 const SAMPLE: u64 = 3_000;
@@ -175,7 +175,7 @@ impl<'s> Statistics<'s> {
             }
             Err(error) if error.took_too_long() => {
                 // What somebody has interrupted at once may be quick the next time.
-                if matches!(error, StoreError::Timeout(_)) {
+                if matches!(error, SourceError::Timeout(_)) {
                     misses().miss(Instant::now());
                 }
                 self.guess_states(budget).await

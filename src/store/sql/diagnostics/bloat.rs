@@ -7,7 +7,7 @@ use crate::db::cells::Cells;
 use crate::store::sql::diagnostics::Diagnostics;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::catalogue::bloat::bloat;
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result, SourceError};
 
 /// What a table takes without using it; on SQLite what the whole file does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl<'s> Diagnostics<'s> {
         let rows = self.context.engine.read(&[says.unused(place)], budget).await?.pop();
         if let Some(row) = rows.unwrap_or_default().pop() {
             let mut cells = Cells::new(row);
-            let mut count = || Ok::<_, StoreError>(cells.int()?.and_then(|n| u64::try_from(n).ok()));
+            let mut count = || Ok::<_, SourceError>(cells.int()?.and_then(|n| u64::try_from(n).ok()));
             found.live = count()?;
             found.dead = count()?;
             found.vacuumed = count()?.map(Duration::from_secs);
@@ -84,7 +84,7 @@ impl<'s> Diagnostics<'s> {
         let rows = match self.context.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // Not every role may ask for it.
-            Err(StoreError::Denied(_) | StoreError::Refused { .. } | StoreError::Unfit { .. }) => {
+            Err(SourceError::Denied(_) | SourceError::Refused { .. } | SourceError::Unfit { .. }) => {
                 return Ok(Oldest::Hidden);
             }
             Err(error) => return Err(error),

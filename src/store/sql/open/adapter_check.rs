@@ -19,7 +19,7 @@ use crate::store::sql::query::template::{Fill, expand, push};
 use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::schema::destination::ReplayDestination;
 use crate::store::sql::schema::discovery::Found;
-use crate::store::{Availability, Budget, Result, StoreError};
+use crate::store::{Availability, Budget, Result, SourceError};
 
 /// What the database says of one piece of an adapter file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub async fn check(
     budget: &Budget,
 ) -> Result<Vec<CheckFinding>> {
     let word = engine.kind().word();
-    let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
+    let unspoken = || SourceError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
     let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
     let mut layout = Layout::new(dialect(engine.kind()), adapter, spec, &found.schema, &found.columns);
     let wanted = target.map_or(ReplayDestination::None, |table| ReplayDestination::Table(table.to_owned()));
@@ -124,7 +124,7 @@ async fn verdict(
     let explained = Statement { sql: layout.dialect.explain(&statement.sql), binds: statement.binds };
     match explain(engine, explained, budget).await {
         Ok(()) => Ok(Ok(())),
-        Err(error @ (StoreError::Unreachable(_) | StoreError::Cancelled)) => Err(error),
+        Err(error @ (SourceError::Unreachable(_) | SourceError::Cancelled)) => Err(error),
         Err(error) => Ok(Err(error.to_string())),
     }
 }

@@ -16,7 +16,7 @@ use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::layout::{Expr, Layout, Part};
 use crate::store::sql::query::where_clause::Extras;
-use crate::store::{Entry, Position, Result, StoreError};
+use crate::store::{Entry, Position, Result, SourceError};
 
 /// A row as it was read: light, with its place, and with what the last word in memory needs.
 pub(crate) struct Read {
@@ -82,7 +82,7 @@ pub(crate) fn whole(layout: &Layout, part: Part) -> String {
 /// Reads the columns that [`select`] wrote.
 pub(crate) fn read(layout: &Layout, row: Row) -> Result<Read> {
     let mut cells = Cells::new(row);
-    let id = JobId::new(cells.text()?.ok_or_else(|| StoreError::Layout("a primary key is NULL".to_owned()))?);
+    let id = JobId::new(cells.text()?.ok_or_else(|| SourceError::Layout("a primary key is NULL".to_owned()))?);
     let position = Position { key: cells.text()?, id: id.clone() };
     let at = cells.int()?.map(Timestamp);
     let native = match layout.part(Part::State) {

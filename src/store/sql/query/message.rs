@@ -6,7 +6,7 @@ use crate::domain::json::{Checked, Document, NodeId, Template};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::layout::{Expr, Layout};
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::{Result, StoreError};
+use crate::store::{Result, SourceError};
 
 /// A template with the expressions of its values.
 pub(crate) struct Recipe {
@@ -37,10 +37,10 @@ impl Recipe {
             return Ok(Self { make: Make::Edit(set), names: Vec::new(), values: vec![layout.expr(edit)] });
         }
         let text = message.template.as_ref().map_or("", |t| t.get_ref().trim());
-        let template = Template::parse(text).map_err(|e| StoreError::Layout(format!("{}: {e}", layout.adapter)))?;
+        let template = Template::parse(text).map_err(|e| SourceError::Layout(format!("{}: {e}", layout.adapter)))?;
         let known = |name: &str| GIVEN.contains(&name) || message.values.contains_key(name);
         if let Some(unknown) = template.names().find(|n| !known(n)) {
-            return Err(StoreError::Layout(format!("{}: the message has no value {unknown}", layout.adapter)));
+            return Err(SourceError::Layout(format!("{}: the message has no value {unknown}", layout.adapter)));
         }
         let names = message.values.keys().cloned().collect();
         let values = message.values.values().map(|f| layout.expr(f)).collect();

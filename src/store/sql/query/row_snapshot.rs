@@ -13,7 +13,7 @@ use crate::adapter::{Column, Keep};
 use crate::db::cells::Cells;
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::{BatchRow, Dialect, Form, INEXACT, ValueSort};
-use crate::store::{Result, StoreError};
+use crate::store::{Result, SourceError};
 
 /// The member that tells when a replayed job was told to run; no column is called that.
 const RUN_AFTER: &str = "@run_after";
@@ -78,7 +78,7 @@ impl Keeping {
             && cells.text()?.as_deref() != Some(null.as_str())
         {
             let message = "the row is too large to be kept whole".to_owned();
-            return Err(StoreError::Refused { message, code: None });
+            return Err(SourceError::Refused { message, code: None });
         }
         if let Some(at) = run_after {
             let comma = if self.columns.is_empty() { "" } else { "," };
@@ -86,7 +86,7 @@ impl Keeping {
         }
         out.push(b'}');
         self.room.store(out.len() + out.len() / 8, Ordering::Relaxed);
-        String::from_utf8(out).map_err(|_| StoreError::Layout("a value is no text".to_owned()))
+        String::from_utf8(out).map_err(|_| SourceError::Layout("a value is no text".to_owned()))
     }
 }
 
@@ -100,11 +100,11 @@ pub(crate) fn add_along(kept: &mut String, tables: &[(&str, Vec<String>)]) {
 }
 
 /// Why a row is not kept: the member that a column would be opens with `key`.
-fn inexact(key: &str) -> StoreError {
+fn inexact(key: &str) -> SourceError {
     let column = key.trim_end_matches(':').trim_matches('"');
     let message =
         format!("{column} holds a value that could not be put back exactly, such as a decimal or a date within JSON");
-    StoreError::Refused { message, code: None }
+    SourceError::Refused { message, code: None }
 }
 
 /// A name as it opens a member of an object.
@@ -118,7 +118,7 @@ fn write(out: &mut Vec<u8>, form: Form, cell: &str) -> Result<()> {
         Form::Text | Form::Checked | Form::Lossy => quote(out, cell),
         Form::Hex => tagged(out, "bytes", cell),
         Form::Tagged => {
-            let unknown = || StoreError::Layout("a value of an unknown type".to_owned());
+            let unknown = || SourceError::Layout("a value of an unknown type".to_owned());
             // Before the tags: infinity begins with one of them. Nothing else that is a number does, but for a whole one.
             let tag = cell.as_bytes().first().copied().ok_or_else(unknown)?;
             if !matches!(tag, b't' | b'b')
@@ -155,7 +155,7 @@ fn tagged(out: &mut Vec<u8>, word: &str, text: &str) -> Result<()> {
 }
 
 fn quote(out: &mut Vec<u8>, text: &str) -> Result<()> {
-    serde_json::to_writer(out, text).map_err(|e| StoreError::Layout(e.to_string()))
+    serde_json::to_writer(out, text).map_err(|e| SourceError::Layout(e.to_string()))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -13,7 +13,7 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::read::chunk_size::LEAST_BLOCKS;
 use crate::store::sql::read::chunks::{Bound, ChunkEnd, ChunkReader, Keys, ROWS_OF_BLOCK};
-use crate::store::{Result, StoreError};
+use crate::store::{Result, SourceError};
 
 /// Guesses before rows are passed over.
 const GUESSES: usize = 2;
@@ -201,7 +201,7 @@ impl ChunkReader<'_> {
         let results = match self.engine.read(plans, self.budget).await {
             Ok(results) => results,
             // Who may read a table may still be refused its plan.
-            Err(StoreError::Refused { .. } | StoreError::Denied(_)) => return Ok(None),
+            Err(SourceError::Refused { .. } | SourceError::Denied(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
         let mut rows = Vec::new();
@@ -230,7 +230,7 @@ impl ChunkReader<'_> {
         };
         match Cells::new(row).text()?.map(JobId::new) {
             Some(key) if end.key != Some(&key) => Ok(Some(key)),
-            _ => Err(StoreError::Layout(format!("the key {} does not lead through the table", layout.key.raw))),
+            _ => Err(SourceError::Layout(format!("the key {} does not lead through the table", layout.key.raw))),
         }
     }
 }

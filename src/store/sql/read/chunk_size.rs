@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::store::StoreError;
+use crate::store::SourceError;
 use crate::store::sql::read::range_estimate::Outlook;
 
 /// What a window is meant to take.
@@ -194,8 +194,8 @@ impl Pace {
     }
 
     /// Remembers what ended the direct statement, unless somebody stopped it: once is no habit.
-    pub(crate) fn remember(&self, error: &StoreError, question: &str) {
-        if matches!(error, StoreError::Timeout(_)) {
+    pub(crate) fn remember(&self, error: &SourceError, question: &str) {
+        if matches!(error, SourceError::Timeout(_)) {
             self.mark_slow(question);
         }
     }

@@ -24,7 +24,7 @@ use crate::store::sql::query::where_clause::{Extras, Judge};
 use crate::store::sql::read::ReadMemory;
 use crate::store::sql::read::scan::{Scan, Step};
 use crate::store::{
-    Budget, Cursor, Entry, FreezeStep, Frozen, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, StoreError,
+    Budget, Cursor, Entry, FreezeStep, Frozen, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, SourceError,
 };
 
 /// Jobs of one step of freezing: the more, the more memory, half of which the allocator never gives back.
@@ -165,7 +165,7 @@ impl<'s> Reader<'s> {
             let told = match self.context.engine.read(&[expand(outcome.get_ref(), &fill)], budget).await {
                 Ok(mut results) => results.pop().unwrap_or_default(),
                 // What is too large by itself to be asked about is unknown.
-                Err(StoreError::Refused { .. }) if part.len() == 1 && batch.len() > 1 => continue,
+                Err(SourceError::Refused { .. }) if part.len() == 1 && batch.len() > 1 => continue,
                 Err(error) => return Err(error),
             };
             for row in told {
@@ -274,6 +274,6 @@ fn fate(word: &str, error: Option<Untrusted>) -> Result<ReplayStatus> {
         "dead" => ReplayStatus::DeadAgain(error),
         "gone" => ReplayStatus::Gone,
         "unknown" => ReplayStatus::Unknown,
-        other => return Err(StoreError::Layout(format!("the outcome statement returned the fate `{other}`"))),
+        other => return Err(SourceError::Layout(format!("the outcome statement returned the fate `{other}`"))),
     })
 }

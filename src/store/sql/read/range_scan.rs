@@ -23,7 +23,7 @@ use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::page::axis_value;
 use crate::store::sql::read::range_estimate::{MOST, Outlook, RangeMethod, Span};
 use crate::store::sql::read::scan::{Scan, Segment, Step, directly};
-use crate::store::{Result, SortKey, StoreError};
+use crate::store::{Result, SortKey, SourceError};
 
 /// Among how many rows one passes at the most, that this is thought of: of more, a page is read as quickly in order.
 const SELDOM: u64 = 60;
@@ -53,7 +53,7 @@ impl<'s> Reader<'s> {
                 self.memory.pace.expect(&question, outlook);
                 Ok(outlook)
             }
-            Err(error @ (StoreError::Cancelled | StoreError::Unreachable(_))) => Err(error),
+            Err(error @ (SourceError::Cancelled | SourceError::Unreachable(_))) => Err(error),
             // That may be otherwise the next time.
             Ok(None) | Err(_) => Ok(None),
         }
@@ -184,7 +184,7 @@ impl Scan<'_> {
                 Ok(read) => read,
                 Err(error) if error.took_too_long() => {
                     // Whoever stopped it may not do so again.
-                    if matches!(error, StoreError::Timeout(_)) {
+                    if matches!(error, SourceError::Timeout(_)) {
                         self.pace.revise(&question, None);
                     }
                     return Ok(None);

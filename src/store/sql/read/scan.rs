@@ -19,7 +19,7 @@ use crate::store::sql::query::time_of_death::Rows;
 use crate::store::sql::query::where_clause::Judge;
 use crate::store::sql::read::chunk_size::{MOST_HEAVY, Pace, TARGET, Yield, up_to};
 use crate::store::sql::read::range_estimate::Outlook;
-use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
+use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, SourceError};
 
 /// How long the direct statement may take before windows are used instead; where it asks of nothing but payloads no index
 /// helps it, and windows find as soon what is near.
@@ -94,7 +94,7 @@ impl Scan<'_> {
     }
 
     pub(crate) fn order(&self) -> Result<&Expr> {
-        let missing = || StoreError::Input("this layout cannot be sorted by attempts".to_owned());
+        let missing = || SourceError::Input("this layout cannot be sorted by attempts".to_owned());
         self.layout.order(self.sort.key, self.judge.only_dead()).ok_or_else(missing)
     }
 

@@ -12,7 +12,7 @@ use crate::store::sql::dialect::{IndexPlace, Place, Unique, catalogue::privilege
 use crate::store::sql::schema::archive_name::twin_name;
 use crate::store::sql::schema::destination::ReplayDestination;
 use crate::store::sql::schema::epoch_columns;
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result, SourceError};
 
 /// A layout that was found in a database.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,7 +158,7 @@ pub async fn survey<A: AsRef<[Adapter]>>(
         statements
     };
     let (engine, mut results) = Engine::connect_reading(target, options, statements, budget).await?;
-    let (adapters, names) = known.ok_or_else(|| StoreError::Layout("no adapter could be read".into()))?;
+    let (adapters, names) = known.ok_or_else(|| SourceError::Layout("no adapter could be read".into()))?;
     let mut catalogue = catalogue(&engine, results.pop().unwrap_or_default())?;
     let specs = specs(adapters.as_ref(), db_kind, &catalogue);
     let functions = functions(&specs, &catalogue);

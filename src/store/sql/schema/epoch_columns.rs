@@ -8,7 +8,7 @@ use crate::db::{Engine, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{Dialect, dialect};
 use crate::store::sql::schema::discovery::CatalogueTables;
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result, SourceError};
 
 /// Values that are looked at.
 const VALUES: usize = 200;
@@ -63,7 +63,7 @@ pub(crate) async fn look_at(
     let statement = values(dialect, &format!("{}.{}", dialect.quote(schema), dialect.quote(name)), column);
     let rows = match engine.read(&[statement], budget).await {
         Ok(mut results) => results.pop().unwrap_or_default(),
-        Err(error @ (StoreError::Cancelled | StoreError::Unreachable(_))) => return Err(error),
+        Err(error @ (SourceError::Cancelled | SourceError::Unreachable(_))) => return Err(error),
         // What could not be looked at is not known.
         Err(_) => return Ok(()),
     };

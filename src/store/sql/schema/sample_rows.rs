@@ -6,7 +6,7 @@ use crate::db::cells::Cells;
 use crate::store::sql::dialect::dialect;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::schema::discovery::read_catalogue;
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result, SourceError};
 
 /// Rows that are read: enough for the words of a state, few enough for payloads of any size.
 const ROWS: usize = 200;
@@ -25,7 +25,7 @@ pub async fn sample(engine: &Engine, name: &str, budget: &Budget) -> Result<Samp
         catalogue.iter().filter(of).find_map(|(schema, tables)| Some((schema, *table, tables.get(*table)?)))
     });
     let Some((schema, table, columns)) = found else {
-        return Err(StoreError::Input(format!("there is no table {name} that this role can see")));
+        return Err(SourceError::Input(format!("there is no table {name} that this role can see")));
     };
     let dialect = dialect(engine.kind());
     let mut sql = Sql::new(dialect);

@@ -11,7 +11,7 @@ use crate::domain::histogram::Exactness;
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{HistogramQuery, HistogramStep, Result, Store, StoreError};
+use crate::store::{HistogramQuery, HistogramStep, Result, SourceError, Store};
 
 async fn step(odd: &Odd, facet: Facet, before: Option<HistogramStep>, budget: &Budget) -> Result<HistogramStep> {
     let resume = before.and_then(|step| step.resume);
@@ -82,7 +82,7 @@ async fn a_count_whose_windows_take_too_long_is_whole_or_none_at_all() {
                 assert_eq!((total.n, total.exactness), (2_500, Exactness::Exact), "{rows}");
             }
             // A machine that is busy may not even get through the least window.
-            Err(StoreError::Timeout(_)) => {}
+            Err(SourceError::Timeout(_)) => {}
             Err(error) => panic!("{error}"),
         }
     }

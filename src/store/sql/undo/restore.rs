@@ -20,7 +20,7 @@ use crate::store::sql::write::dry_run::DryRun;
 use crate::store::sql::write::journal::record_done;
 use crate::store::sql::write::transaction_id::Transactions;
 use crate::store::sql::write::verb::Work;
-use crate::store::{Broke, Budget, Result, StoreError};
+use crate::store::{Broke, Budget, Result, SourceError};
 
 /// Values of one INSERT at the most; databases allow some ten thousands.
 const VALUES: usize = 8_000;
@@ -201,7 +201,7 @@ impl<'s> Restore<'s> {
         self.insert_all(asker, &own, &usual, false).await?;
         self.insert_all(asker, &own, &grudged, true).await?;
         if self.stand_as_kept(asker, &careful).await?.len() < careful.len() {
-            return Err(StoreError::Refused { message: ANOTHER.to_owned(), code: None });
+            return Err(SourceError::Refused { message: ANOTHER.to_owned(), code: None });
         }
         for ((_, slots), rows) in others.iter().filter(|((along, _), _)| !along.first) {
             self.insert_all(asker, slots, rows, false).await?;
@@ -251,14 +251,16 @@ impl<'s> Restore<'s> {
             sql.push(")");
         });
         let statement = sql.done();
-        let Asker::Tx(tx) = asker else { return Err(StoreError::Input("nothing is written while looking".to_owned())) };
+        let Asker::Tx(tx) = asker else {
+            return Err(SourceError::Input("nothing is written while looking".to_owned()));
+        };
         let inserted = tx.execute(&statement).await?;
         if inserted == rows.len() as u64 {
             return Ok(());
         }
         let were = if inserted == 1 { "row was" } else { "rows were" };
         let message = format!("{inserted} {were} put back instead of {}", rows.len());
-        Err(StoreError::Refused { message, code: None })
+        Err(SourceError::Refused { message, code: None })
     }
 
     /// A table of the schema as it is now.

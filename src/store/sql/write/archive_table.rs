@@ -16,7 +16,7 @@ use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::schema::archive_name::twin_name;
 use crate::store::sql::schema::discovery::{read_catalogue, without_transactions};
 use crate::store::sql::write::batch::Filled;
-use crate::store::{Availability, Batch, Budget, Preparation, Result, StoreError};
+use crate::store::{Availability, Batch, Budget, Preparation, Result, SourceError};
 
 /// The columns that only a twin has: when a row came, and with which run.
 const AT: &str = "archived_at";
@@ -62,7 +62,7 @@ impl<'s> ArchiveTable<'s> {
         let catalogue = read_catalogue(&self.context.engine, std::slice::from_ref(&name), budget).await?;
         let here = catalogue.iter().find(|(schema, _)| *schema == self.context.layout.schema);
         match here.and_then(|(_, tables)| without_transactions(&name, tables.get(&name)?)) {
-            Some(reason) => Err(StoreError::Input(reason)),
+            Some(reason) => Err(SourceError::Input(reason)),
             None => Ok(None),
         }
     }
@@ -82,7 +82,7 @@ impl<'s> ArchiveTable<'s> {
             // Somebody else may have made it between the two looks.
             Err(error) => match self.missing_twin(action, budget).await? {
                 None => Ok(()),
-                Some(missing) => Err(StoreError::Input(format!(
+                Some(missing) => Err(SourceError::Input(format!(
                     "{} could not be created: {error}; `dlq-tui archive --dry-run` prints the statement for a role that may",
                     missing.creates
                 ))),
@@ -171,7 +171,7 @@ impl<'s> ArchiveTable<'s> {
         let dialect = self.context.layout.dialect;
         let label = format!("{}.{}", self.context.layout.schema, self.context.layout.spec.table);
         if let Some(own) = table.iter().find(|column| [AT, RUN].contains(&column.name.as_str())) {
-            return Err(StoreError::Input(format!(
+            return Err(SourceError::Input(format!(
                 "{label} has a column {} of its own, which its archive needs for itself",
                 own.name
             )));
@@ -200,10 +200,10 @@ impl<'s> ArchiveTable<'s> {
         let (table, twin) =
             (format!("{schema}.{}", self.context.layout.spec.table), format!("{schema}.{}", self.twin_name()));
         if pair.twin.is_empty() {
-            return Err(StoreError::Input(format!("{twin} is gone: archive once more to have it created anew")));
+            return Err(SourceError::Input(format!("{twin} is gone: archive once more to have it created anew")));
         }
         if !is_twin(&pair.twin) {
-            return Err(StoreError::Input(format!(
+            return Err(SourceError::Input(format!(
                 "{twin} is no archive of ours: it has no columns {AT} and {RUN}; rename it, and the archive is created beside it"
             )));
         }
@@ -216,7 +216,7 @@ impl<'s> ArchiveTable<'s> {
             Some(statements) => format!("{} mends it", statements.join("; ")),
             None => "rename it, and a new one is created".to_owned(),
         };
-        Err(StoreError::Input(format!(
+        Err(SourceError::Input(format!(
             "{twin} no longer has the columns of {table} ({}), which would be cut or lost: {cure}",
             names.join(", ")
         )))

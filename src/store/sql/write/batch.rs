@@ -29,7 +29,7 @@ use crate::store::sql::write::journal::{record_done, record_kept};
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::sql::write::transaction_id::Transactions;
 use crate::store::sql::write::verb::{VerbMethod, Work};
-use crate::store::{Broke, Budget, Result, Standing, StoreError};
+use crate::store::{Broke, Budget, Result, SourceError, Standing};
 
 /// The rows of a batch are locked by as many statements, each of some rows at least.
 const SLICES: usize = 4;
@@ -322,7 +322,7 @@ pub(crate) async fn run_each(tx: &mut Tx<'_>, mut statements: Statements<'_>, ro
         if must == ExpectedRows::Each && affected != rows as u64 {
             let word = if affected == 1 { "row" } else { "rows" };
             let message = format!("statement {no} touched {affected} {word} instead of {rows}");
-            return Err(StoreError::Refused { message, code: None });
+            return Err(SourceError::Refused { message, code: None });
         }
     }
     Ok(())
@@ -351,8 +351,8 @@ pub(crate) async fn undo<T, E>(tx: Tx<'_>, error: E) -> std::result::Result<T, E
 }
 
 /// Whether the database asks to try the same transaction again: a deadlock, a serialisation failure, a lock not had.
-pub(crate) fn again(error: &StoreError) -> bool {
-    matches!(error, StoreError::Locked(_))
+pub(crate) fn again(error: &SourceError) -> bool {
+    matches!(error, SourceError::Locked(_))
 }
 
 #[cfg(test)]

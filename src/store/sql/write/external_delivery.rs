@@ -14,7 +14,7 @@ use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::batch::{Attempt, again, failed, undo, with_all};
 use crate::store::sql::write::journal::recorded;
 use crate::store::sql::write::verb::Work;
-use crate::store::{Broke, Budget, Message, Result, StoreError};
+use crate::store::{Broke, Budget, Message, Result, SourceError};
 
 /// How often settling is tried while the database is away or locked, before the jobs are left as they were claimed.
 const TRIES: u32 = 12;
@@ -34,7 +34,7 @@ impl<'s> BatchWriter<'s> {
         budget: &Budget,
     ) -> Attempt {
         let Some(deliver) = &work.batch.deliver else {
-            return Err(StoreError::Input("nobody delivers to the command".to_owned()).into());
+            return Err(SourceError::Input("nobody delivers to the command".to_owned()).into());
         };
         let mut tx = self.context.begin(budget).await?;
         let held = match self.hold(&mut tx, work, ids).await {
@@ -83,7 +83,7 @@ impl<'s> BatchWriter<'s> {
                     pause = (pause * 2).min(LONGEST_PAUSE);
                     waiting.push(rows);
                 }
-                Err(StoreError::Refused { .. }) if rows.len() > 1 => {
+                Err(SourceError::Refused { .. }) if rows.len() > 1 => {
                     let (left, right) = rows.split_at(rows.len() / 2);
                     waiting.extend([right.to_vec(), left.to_vec()]);
                 }

@@ -9,7 +9,7 @@ use crate::domain::action::Action;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::catalogue::foreign_keys::ties;
 use crate::store::sql::write::row_completeness::RowCompleteness;
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result, SourceError};
 
 /// A table, with its schema.
 type ReferencePlace = (String, String);
@@ -143,11 +143,11 @@ impl<'s> ForeignKeys<'s> {
         match self.context.engine.read(&[way], budget).await {
             Ok(results) => read(results.concat()).map(Some),
             Err(
-                StoreError::Denied(_)
-                | StoreError::Refused { .. }
-                | StoreError::Unfit { .. }
-                | StoreError::Timeout(_)
-                | StoreError::Interrupted,
+                SourceError::Denied(_)
+                | SourceError::Refused { .. }
+                | SourceError::Unfit { .. }
+                | SourceError::Timeout(_)
+                | SourceError::Interrupted,
             ) => Ok(None),
             Err(error) => Err(error),
         }

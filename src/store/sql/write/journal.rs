@@ -7,7 +7,7 @@ use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::batch::Held;
 use crate::store::sql::write::transaction_id::named;
 use crate::store::sql::write::verb::Work;
-use crate::store::{Recorded, Result, StoreError};
+use crate::store::{Recorded, Result, SourceError};
 
 /// Why a batch was undone whose record was not its own any more.
 const TAKEN_OVER: &str = "another client has taken this run over, as nothing was heard of this one for a while";
@@ -18,7 +18,7 @@ impl<'s> BatchWriter<'s> {
         named(work).await?;
         let Some(archive) = work.batch.archive.as_ref().filter(|_| work.archives || !held.archive.is_empty()) else {
             return match work.archives {
-                true => Err(StoreError::Input("rows are only deleted when an archive keeps them".to_owned())),
+                true => Err(SourceError::Input("rows are only deleted when an archive keeps them".to_owned())),
                 false => Ok(()),
             };
         };
@@ -40,7 +40,7 @@ pub(crate) async fn record_kept(tx: &mut Tx<'_>, work: &Work<'_>, held: &Held) -
         kept += tx.execute(&statement).await?;
     }
     if kept < rows.len() as u64 {
-        return Err(StoreError::Input("the record did not keep every row".to_owned()));
+        return Err(SourceError::Input("the record did not keep every row".to_owned()));
     }
     Ok(())
 }
@@ -51,7 +51,7 @@ pub(crate) async fn record_done(tx: &mut Tx<'_>, work: &Work<'_>, rows: &[BatchR
     if tx.execute(&recorded.statement).await? == recorded.rows {
         return Ok(());
     }
-    Err(StoreError::Input(TAKEN_OVER.to_owned()))
+    Err(SourceError::Input(TAKEN_OVER.to_owned()))
 }
 
 /// What records these rows as done, where the record is in this database.

@@ -11,7 +11,7 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::contract;
 use crate::store::sql::query::layout::Part;
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::{Budget, Result, StoreError, Unfit};
+use crate::store::{Budget, Result, SourceError, Unfit};
 
 /// What the statement says of a job that a worker holds, of one that is in no state for the action, and of all others.
 const HELD: i64 = -3;
@@ -130,7 +130,7 @@ impl<'s> Refusals<'s> {
         let rows = match self.context.engine.read(&[sql.done()], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // The verb itself does not need what a warning looks at.
-            Err(StoreError::Denied(_)) => return Ok(Vec::new()),
+            Err(SourceError::Denied(_)) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
         let Some(mut cells) = rows.into_iter().next().map(Cells::new) else { return Ok(Vec::new()) };

@@ -11,7 +11,7 @@ use crate::store::sql::context::Context;
 use crate::store::sql::dialect::{Form, catalogue::foreign_keys::ties};
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::schema::discovery::Found;
-use crate::store::{Budget, Outdated, Result, StoreError};
+use crate::store::{Budget, Outdated, Result, SourceError};
 
 /// What a verb keeps of each row.
 pub(crate) fn keep_of(verb: &Verb) -> &Keep {
@@ -68,7 +68,7 @@ impl<'s> RowCompleteness<'s> {
             let mut text = || cells.text().map(Option::unwrap_or_default);
             let (table, name, data_type) = (text()?, text()?, text()?);
             if cells.int()? == Some(1) {
-                return Err(StoreError::Input(inherited(&table, &[])));
+                return Err(SourceError::Input(inherited(&table, &[])));
             }
             if let Some((.., now)) = known.iter_mut().find(|(of, ..)| **of == table) {
                 now.push((name, data_type));
@@ -78,7 +78,7 @@ impl<'s> RowCompleteness<'s> {
             let changed = changed(keep, then, now);
             if !changed.is_empty() {
                 let table = format!("{}.{table}", self.context.layout.schema);
-                return Err(StoreError::Outdated(Outdated {
+                return Err(SourceError::Outdated(Outdated {
                     table,
                     columns: changed.into_iter().map(str::to_owned).collect(),
                 }));

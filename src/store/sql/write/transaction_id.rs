@@ -14,7 +14,7 @@ use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::write::batch::{Statements, run_each};
 use crate::store::sql::write::verb::Work;
-use crate::store::{Budget, Ending, Result, StoreError};
+use crate::store::{Budget, Ending, Result, SourceError};
 
 /// Returns when the batch may take effect.
 pub(crate) async fn named(work: &Work<'_>) -> Result<()> {
@@ -52,7 +52,7 @@ impl<'s> Transactions<'s> {
         let mut sql = Sql::new(self.context.layout.dialect);
         sql.push(&format!("SELECT {transaction}"));
         let Some(row) = tx.fetch(&sql.done()).await?.pop() else {
-            return Err(StoreError::Layout("the transaction has no name".to_owned()));
+            return Err(SourceError::Layout("the transaction has no name".to_owned()));
         };
         let name = Cells::new(row).text()?.unwrap_or_default();
         let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
@@ -97,7 +97,7 @@ impl<'s> Transactions<'s> {
         let rows = match self.context.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // A transaction that this server has not come to yet: it was restored from a copy. Or it does not know the function.
-            Err(StoreError::Refused { .. } | StoreError::Unfit { .. }) => return Ok(Ending::Unknown),
+            Err(SourceError::Refused { .. } | SourceError::Unfit { .. }) => return Ok(Ending::Unknown),
             Err(error) => return Err(error),
         };
         let word = rows.into_iter().next().map(|row| Cells::new(row).text()).transpose()?.flatten();

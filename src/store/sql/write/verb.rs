@@ -12,7 +12,7 @@ use crate::store::sql::query::template::own_instants;
 use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::row_completeness::keep_of;
-use crate::store::{Availability, Batch, Result, StoreError};
+use crate::store::{Availability, Batch, Result, SourceError};
 
 /// What one attempt at a batch is made of.
 pub(crate) struct Work<'a> {
@@ -58,9 +58,9 @@ impl<'s> BatchWriter<'s> {
         's: 'a,
     {
         if let Availability::Disabled(reason) = self.context.info.availability(batch.action) {
-            return Err(StoreError::Input(reason));
+            return Err(SourceError::Input(reason));
         }
-        let missing = || StoreError::Input(format!("this layout has no {}", batch.action));
+        let missing = || SourceError::Input(format!("this layout has no {}", batch.action));
         let bare = |way| Work {
             batch,
             when: None,
@@ -114,7 +114,7 @@ impl<'s> BatchWriter<'s> {
         if action == Action::Archive {
             return Ok(VerbMethod::Twin);
         }
-        let nowhere = || StoreError::Input("no destination is configured for replayed jobs".to_owned());
+        let nowhere = || SourceError::Input("no destination is configured for replayed jobs".to_owned());
         match (&self.context.destination, &verb.into_table, &verb.command) {
             (CheckedDestination::Table(..), Some(table), _) => Ok(VerbMethod::Steps(&table.steps)),
             (CheckedDestination::Command(_), _, Some(command)) => Ok(VerbMethod::Command(command)),

@@ -115,7 +115,7 @@ async fn a_run_goes_on_with_the_command_that_it_was_planned_with() {
     let plan =
         freeze(&bench.fake.desk(), &bench.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await.unwrap();
     assert!(plan.options.to_string().starts_with("only what `/bin/sh -c"), "{}", plan.options);
-    bench.fake.with(|data| data.faults.push_back(InjectedFault::Before(StoreError::Denied("no".into()))));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::Before(SourceError::Denied("no".into()))));
     let receipt = bench.execute(&plan.run, small()).await;
     assert_eq!(receipt.run.state, RunState::Stopped);
     let again = RunControl::new();

@@ -6,7 +6,7 @@ use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::State;
 use crate::domain::load_share::LoadShare;
 use crate::domain::time::Timestamp;
-use crate::store::{StoreError, Watermark};
+use crate::store::{SourceError, Watermark};
 use crate::triage::live::{Poll, QueryBudget};
 
 /// A poll that is late by more is said to be.
@@ -54,11 +54,11 @@ pub enum Loss {
     Store,
 }
 
-impl From<&StoreError> for Loss {
-    fn from(error: &StoreError) -> Self {
+impl From<&SourceError> for Loss {
+    fn from(error: &SourceError) -> Self {
         match error {
-            StoreError::Denied(_) => Self::Right,
-            StoreError::Unfit { .. } | StoreError::Layout(_) | StoreError::Input(_) => Self::Store,
+            SourceError::Denied(_) => Self::Right,
+            SourceError::Unfit { .. } | SourceError::Layout(_) | SourceError::Input(_) => Self::Store,
             _ => Self::Connection,
         }
     }

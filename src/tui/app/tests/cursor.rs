@@ -119,7 +119,7 @@ fn whoever_moves_the_cursor_does_not_wait_for_the_job_that_had_it() {
 fn a_fault_on_the_way_leaves_the_cursor_to_be_found_by_the_next_reading() {
     let mut console = reread();
     receive(&mut console, rows(0..2, after(1)));
-    console.answer(Slot::Page, Reply::Page(Err(StoreError::Interrupted)));
+    console.answer(Slot::Page, Reply::Page(Err(SourceError::Interrupted)));
     assert_eq!(console.current(), None);
     console.keys("r");
     receive(&mut console, rows(0..9, after(8)));
@@ -238,7 +238,7 @@ fn whoever_went_to_the_top_is_not_taken_back_by_a_fault() {
     let (mut console, _) = scrolled();
     receive(&mut console, rows(98..99, after(98)));
     console.keys("g");
-    console.answer(Slot::Page, Reply::Page(Err(StoreError::Interrupted)));
+    console.answer(Slot::Page, Reply::Page(Err(SourceError::Interrupted)));
     console.keys("r");
     let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("nothing is read anew") };
     assert_eq!(query.cursor, Cursor::Start);

@@ -24,7 +24,7 @@ fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
     assert!(console.request(Slot::Totals).is_some());
     console.answer(Slot::Totals, Reply::Totals(Ok(vec![(State::Dead, Count::exact(3))])));
     console.keys("r");
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(5))))));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(SourceError::Timeout(Duration::from_secs(5))))));
     assert!(console.request(Slot::Totals).is_some(), "a count that fails does not keep them back");
 }
 
@@ -91,7 +91,7 @@ fn a_job_that_does_not_come_keeps_no_count_back_for_long() {
     assert!(console.request(Slot::Histogram).is_none());
     console.wait(Duration::from_secs(2));
     assert!(console.request(Slot::Histogram).is_some());
-    console.answer(Slot::Detail, Reply::Detail(Err(StoreError::Timeout(Duration::from_secs(2)))));
+    console.answer(Slot::Detail, Reply::Detail(Err(SourceError::Timeout(Duration::from_secs(2)))));
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
     assert!(console.request(Slot::Histogram).is_none(), "and it is counted once");
 }
@@ -101,7 +101,7 @@ fn where_both_cannot_be_had_at_once_bars_and_rows_are_asked_for_one_by_one() {
     let mut console = Console::connecting();
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
-    console.answer(Slot::Page, Reply::Glance(Box::new(Err(StoreError::Layout("no such column".into())))));
+    console.answer(Slot::Page, Reply::Glance(Box::new(Err(SourceError::Layout("no such column".into())))));
     assert!(matches!(console.request(Slot::Histogram), Some(Request::Estimate(_))));
     assert!(matches!(console.request(Slot::Page), Some(Request::Page { .. })));
 }

@@ -78,7 +78,7 @@ fn a_change_that_is_seen_while_rows_are_on_their_way_has_them_asked_for_again() 
     console.answer(Slot::Rows, Reply::Rows(ids, Ok((0..5).map(entry).collect())));
     assert_eq!(rows_asked(&console).len(), 5);
     // One that fails is left for the next change.
-    let failed = Reply::Rows(Vec::new(), Err(StoreError::Locked("rows".into())));
+    let failed = Reply::Rows(Vec::new(), Err(SourceError::Locked("rows".into())));
     console.answer(Slot::Rows, failed);
     assert!(rows_asked(&console).is_empty());
     // And a page that was asked for before the change says nothing of what came after.

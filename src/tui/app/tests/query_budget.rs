@@ -80,7 +80,7 @@ fn polls_that_take_too_long_come_less_and_less_often_and_at_last_a_count_takes_t
     let mut console = Console::with_jobs(5);
     console.counting();
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
-    let slow = || Reply::Poll(Box::new(Err(StoreError::Timeout(Duration::from_secs(2)))));
+    let slow = || Reply::Poll(Box::new(Err(SourceError::Timeout(Duration::from_secs(2)))));
     let mut rests = Vec::new();
     while console.model.live.next_count.is_none() {
         assert!(rests.len() < 10, "{rests:?}");
@@ -120,7 +120,7 @@ fn totals_are_read_again_when_something_has_changed_and_not_before() {
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     console.wait(Duration::ZERO);
     assert!(console.request(Slot::Totals).is_some());
-    console.answer(Slot::Totals, Reply::Totals(Err(StoreError::Locked("a migration".into()))));
+    console.answer(Slot::Totals, Reply::Totals(Err(SourceError::Locked("a migration".into()))));
     let dead = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[0].1.exactness);
     assert_eq!(dead(&console), Some(Exactness::Estimate), "a change is known that they do not have");
     console.wait(Duration::from_secs(60));
@@ -148,7 +148,7 @@ fn counts_that_somebody_asked_for_are_not_paid_for_and_the_one_after_a_lost_conn
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
     assert_eq!(recounts_after(console), 10, "with a filter as without");
     let mut console = Console::with_jobs(5);
-    let locked = Reply::Histogram(Box::new(Err(StoreError::Locked("a migration".into()))));
+    let locked = Reply::Histogram(Box::new(Err(SourceError::Locked("a migration".into()))));
     console.counting().answer(Slot::Histogram, locked);
     console.wait(Duration::from_secs(3));
     assert_eq!(recounts_after(console), 10, "that it had to wait changes nothing");
@@ -160,7 +160,7 @@ fn counts_that_somebody_asked_for_are_not_paid_for_and_the_one_after_a_lost_conn
     let mut console = Console::with_jobs(5);
     console.counting().answer(Slot::Histogram, whole());
     console.wait(Duration::from_secs(60));
-    console.answer(Slot::Poll, Reply::Poll(Box::new(Err(StoreError::Unreachable("gone".into())))));
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Err(SourceError::Unreachable("gone".into())))));
     console.wait(Duration::from_secs(60)).answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
     assert!(console.request(Slot::Histogram).is_some(), "all is counted anew");
     assert_eq!(recounts_after(console), 150, "two in a hundred");
@@ -191,7 +191,7 @@ fn a_count_that_fails_is_paid_for_as_the_one_that_is_tried_in_its_place() {
     let failed = |error| Reply::Histogram(Box::new(Err(error)));
     let paid_after = |console: &Console| console.now.age(console.model.live.purse.paid_at().max(console.now)).as_secs();
     let mut console = Console::with_jobs(5);
-    console.counting().answer(Slot::Histogram, failed(StoreError::Timeout(Duration::from_secs(2))));
+    console.counting().answer(Slot::Histogram, failed(SourceError::Timeout(Duration::from_secs(2))));
     assert_eq!(paid_after(&console), 100, "the server has worked for it");
     console.wait(Duration::from_secs(99));
     assert!(console.request(Slot::Histogram).is_none(), "an ill server is left alone until then");
@@ -205,7 +205,7 @@ fn a_count_that_fails_is_paid_for_as_the_one_that_is_tried_in_its_place() {
     let mut console = Console::with_jobs(5);
     console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     console.keys("r");
-    console.answer(Slot::Histogram, failed(StoreError::Locked("a migration".into())));
+    console.answer(Slot::Histogram, failed(SourceError::Locked("a migration".into())));
     console.wait(Duration::from_secs(60));
     assert!(console.request(Slot::Histogram).is_some(), "it is tried again");
     console.answer(Slot::Histogram, dear());
@@ -305,7 +305,7 @@ fn a_poll_that_is_to_be_followed_by_a_count_waits_until_it_is_paid_for() {
     assert!(console.request(Slot::Poll).is_none(), "60 ms are paid for after 3 s");
     polled(console.wait(Duration::from_millis(100)), true);
     assert!(console.request(Slot::Histogram).is_some());
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Locked("a migration".into())))));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(SourceError::Locked("a migration".into())))));
     let exactness = console.model.histogram.shown.as_ref().map(|shown| shown.total.exactness);
     assert_eq!(exactness, Some(Exactness::Estimate), "it could not be counted");
 }
@@ -353,9 +353,9 @@ fn a_recount_that_takes_long_waits_for_rows_to_come_to_rest_and_no_longer_than_i
 #[test]
 fn a_recount_that_fails_is_begun_again_when_it_is_paid_for_and_no_poll_takes_its_place() {
     let failed = |error| Reply::Histogram(Box::new(Err(error)));
-    let slow = || StoreError::Timeout(Duration::from_secs(2));
+    let slow = || SourceError::Timeout(Duration::from_secs(2));
     let mut console = recounting();
-    console.answer(Slot::Histogram, failed(StoreError::Interrupted));
+    console.answer(Slot::Histogram, failed(SourceError::Interrupted));
     for _ in 0..5 {
         polled(console.wait(Duration::from_secs(10)), true);
         assert!(console.request(Slot::Histogram).is_none(), "a minute's rest, whatever polls find");
@@ -380,7 +380,7 @@ fn no_poll_is_made_in_vain_while_a_count_takes_its_place() {
     console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     while console.model.live.next_count.is_none() {
         console.wait(Duration::from_secs(60));
-        console.answer(Slot::Poll, Reply::Poll(Box::new(Err(StoreError::Timeout(Duration::from_secs(2))))));
+        console.answer(Slot::Poll, Reply::Poll(Box::new(Err(SourceError::Timeout(Duration::from_secs(2))))));
     }
     let mut waited = 0;
     while console.request(Slot::Poll).is_none() {
@@ -436,7 +436,7 @@ fn what_the_operator_asked_for_and_failed_is_paid_for_when_it_is_tried_again() {
     let mut console = Console::with_jobs(5);
     console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     console.keys("r");
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(2))))));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(SourceError::Timeout(Duration::from_secs(2))))));
     console.wait(Duration::from_secs(99));
     assert!(console.request(Slot::Histogram).is_none(), "nobody has asked for it again");
     console.wait(Duration::from_secs(2));

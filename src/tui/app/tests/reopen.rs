@@ -78,7 +78,7 @@ fn a_poll_that_finds_the_server_turned_has_the_store_opened_again_and_no_poll_so
 #[test]
 fn a_table_that_no_longer_fits_what_is_asked_of_it_is_read_again_once_and_stays_in_view_where_that_fails() {
     let mut console = Console::with_jobs(9);
-    let unfit = || StoreError::Unfit { message: "column t.old does not exist".into(), code: "42703".into() };
+    let unfit = || SourceError::Unfit { message: "column t.old does not exist".into(), code: "42703".into() };
     console.answer(Slot::Detail, Reply::Detail(Err(unfit())));
     assert!(reopens(&console) && notice(&console).contains("t.old"));
     console.answer(Slot::Open, reopened(|_| {}));
@@ -87,7 +87,7 @@ fn a_table_that_no_longer_fits_what_is_asked_of_it_is_read_again_once_and_stays_
     console.answer(Slot::Detail, Reply::Detail(Err(unfit())));
     assert!(!reopens(&console), "again and again");
     console.wait(Duration::from_secs(40)).keys("r").answer(Slot::Detail, Reply::Detail(Err(unfit())));
-    let gone = StoreError::Input("there is no store `events` any more".into());
+    let gone = SourceError::Input("there is no store `events` any more".into());
     console.answer(Slot::Open, Reply::Reopened(Box::new(Err(gone))));
     assert!(notice(&console).contains("cannot be opened anew: there is no store"), "{}", notice(&console));
     assert_eq!((console.model.live.link == ConnectionState::Up, console.model.list.entries().len()), (true, 9));

@@ -37,7 +37,7 @@ fn what_another_store_was_asked_is_no_answer_of_this_one() {
 #[test]
 fn another_store_owes_nothing_for_the_one_before_and_counts_when_its_own_first_screen_is_there() {
     let mut console = Console::with_jobs(5);
-    let slow = || Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(2)))));
+    let slow = || Reply::Histogram(Box::new(Err(SourceError::Timeout(Duration::from_secs(2)))));
     console.counting().answer(Slot::Histogram, slow());
     assert!(!console.model.live.purse.is_paid(console.now));
     console.keys(":").text("stores").keys("Enter");
@@ -53,7 +53,7 @@ fn another_store_owes_nothing_for_the_one_before_and_counts_when_its_own_first_s
 fn stores_to_choose_from_are_no_sign_of_life_beside_an_open_one() {
     let mut console = Console::with_jobs(5);
     console.keys("r");
-    console.answer(Slot::Page, Reply::Page(Err(StoreError::Unreachable("connection refused".into()))));
+    console.answer(Slot::Page, Reply::Page(Err(SourceError::Unreachable("connection refused".into()))));
     console.keys(":").text("stores").keys("Enter");
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("archive"), choice("events")])));
     assert!(matches!(console.model.live.link, ConnectionState::Down { .. }), "{:?}", console.model.live.link);
