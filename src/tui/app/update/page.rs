@@ -4,12 +4,12 @@ use super::reply::{fault, heard};
 use super::{filter, preview};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::store::{Entry, Page, StoreError};
+use crate::store::{Entry, Page, SourceError};
 use crate::tui::app::effect::Effect;
 use crate::tui::app::model::Model;
 
 /// Takes in a page of the list.
-pub fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) -> Vec<Effect> {
+pub fn on_page(model: &mut Model, result: Result<Page, SourceError>, now: Timestamp) -> Vec<Effect> {
     let side = model.requests.page.take();
     match (result, side) {
         (Ok(page), Some(side)) => {
@@ -34,8 +34,8 @@ pub fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timesta
         (Ok(_), None) => Vec::new(),
         (Err(e), _) => {
             // Not asked again by itself: `r` does.
-            model.list.halted = !matches!(e, StoreError::Unreachable(_));
-            if model.list.halted && model.preview.shown.is_some() && !matches!(e, StoreError::Unfit { .. }) {
+            model.list.halted = !matches!(e, SourceError::Unreachable(_));
+            if model.list.halted && model.preview.shown.is_some() && !matches!(e, SourceError::Unfit { .. }) {
                 // Nobody asked for these; the pane says that they were not read.
                 return Vec::new();
             }

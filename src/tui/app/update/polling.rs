@@ -6,7 +6,7 @@ use super::reply::{fault, heard};
 use super::{filter, preview, reopen};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
-use crate::store::{Changes, StoreError};
+use crate::store::{Changes, SourceError};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, ReopenReason};
 
@@ -96,12 +96,12 @@ fn poll(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Takes in a poll.
-pub fn on_poll(model: &mut Model, result: Result<Changes, StoreError>, now: Timestamp) -> Vec<Effect> {
+pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Timestamp) -> Vec<Effect> {
     let changes = match result {
         Ok(changes) => changes,
         Err(e) => {
             model.live.is_behind = e.took_too_long();
-            if let StoreError::Timeout(after) = e {
+            if let SourceError::Timeout(after) = e {
                 model.live.purse.spend(after, now);
                 model.live.heard_cost(after);
             }
@@ -183,7 +183,7 @@ pub fn outdate_totals(model: &mut Model, now: Timestamp) {
 }
 
 /// The link is lost: what is shown stays, marked stale, and it is tried again after a rest that doubles.
-pub fn lost(model: &mut Model, error: &StoreError, now: Timestamp) -> Vec<Effect> {
+pub fn lost(model: &mut Model, error: &SourceError, now: Timestamp) -> Vec<Effect> {
     // The instant's own digits spread the tries of many consoles.
     let jitter = (now.0.rem_euclid(1_000_000)) as f64 / 1e6;
     let rest = model.live.poll.failed(jitter);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{filter, polling, preview, reply};
 use crate::domain::time::Timestamp;
-use crate::store::StoreError;
+use crate::store::SourceError;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{HistogramPane, Model, ReopenReason};
 use crate::tui::app::msg::Opened;
@@ -30,13 +30,13 @@ pub fn ask(model: &mut Model, why: ReopenReason, now: Timestamp) -> Vec<Effect> 
 }
 
 /// Takes in the store as it is now, and says what has become another.
-pub fn on_reopened(model: &mut Model, result: Result<Opened, StoreError>, now: Timestamp) -> Vec<Effect> {
+pub fn on_reopened(model: &mut Model, result: Result<Opened, SourceError>, now: Timestamp) -> Vec<Effect> {
     let Some(before) = model.source.opened.as_ref() else { return Vec::new() };
     let title = before.info.title.clone();
     let opened = match result {
         Ok(opened) => opened,
-        Err(StoreError::Cancelled) => return Vec::new(),
-        Err(error @ StoreError::Unreachable(_)) => return polling::lost(model, &error, now),
+        Err(SourceError::Cancelled) => return Vec::new(),
+        Err(error @ SourceError::Unreachable(_)) => return polling::lost(model, &error, now),
         Err(error) => {
             model.complain(format!("{title} has changed, and cannot be opened anew: {error}"), now);
             return Vec::new();

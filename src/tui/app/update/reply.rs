@@ -4,18 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{filter, page, polling, reopen, runs};
-use crate::domain::histogram::Histogram;
-use crate::domain::job::JobId;
+use crate::domain::histogram::{Count, Histogram};
+use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
 use crate::ledger::HistoryEntry;
-use crate::store::{HistogramQuery, HistogramStep, StoreError, Watermark};
+use crate::store::{HistogramQuery, HistogramStep, SourceError, Watermark};
 use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, Picker, Preview, ReopenReason, RunsPage};
+use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, Picker, Preview, ReopenReason};
 use crate::tui::app::msg::{FirstScreen, Opened, Reply};
-use crate::tui::keys::KeyCommand;
 
 /// How often totals by state are read when nothing else asks for them.
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
@@ -46,53 +45,9 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         Reply::Glance(result) => on_glance(model, *result, now),
         Reply::Histogram(step) => match *step {
             Ok(step) => on_histogram(model, step, now),
-            Err(e) => {
-                // Tried again when the next recount is due; what is shown stays, with its exactness. A lock is soon
-                // over, and its wait cost the database nothing.
-                let is_locked = matches!(e, StoreError::Locked(_));
-                if !is_locked && !model.histogram.is_paid_for() {
-                    // It was asked for once, and the database may be too ill to be counted for as long as it is open.
-                    model.histogram.counted_for = CountedFor::Watch;
-                }
-                let is_paid_for = model.histogram.is_paid_for();
-                if let StoreError::Timeout(after) = e
-                    && is_paid_for
-                {
-                    model.live.purse.spend(after, now);
-                }
-                let rested = now.after(if is_locked { LOCKED_REST } else { FAILED_REST });
-                let is_owed = is_paid_for && !is_locked;
-                model.live.next_count = Some(if is_owed { rested.max(model.live.purse.paid_at()) } else { rested });
-                // In doubt, where a poll had asked for it.
-                let rows = model.histogram_rows();
-                model.histogram.show_counts(rows);
-                let mut effects = fault(model, &e, "counting", now);
-                effects.extend(first_totals(model, now));
-                effects
-            }
+            Err(e) => on_failed_count(model, &e, now),
         },
-        Reply::Totals(result) => {
-            let cost = model.live.totals_since.take().map_or(Duration::ZERO, |since| since.age(now));
-            model.live.totals_cost = Some(cost);
-            if !std::mem::take(&mut model.live.totals_asked) || result.is_err() {
-                model.live.purse.spend(cost, now);
-            }
-            model.live.next_totals = Some(now.after(TOTALS_EVERY).max(model.live.purse.again_at(cost, now)));
-            match result {
-                Ok(totals) => {
-                    model.live.take_totals(totals, now);
-                    if model.live.totals_changed {
-                        polling::outdate_totals(model, now);
-                    }
-                    heard(model, now)
-                }
-                Err(e) => {
-                    model.live.totals_changed = true;
-                    model.live.doubt_totals();
-                    fault(model, &e, "counting by state", now)
-                }
-            }
-        }
+        Reply::Totals(result) => on_totals(model, result, now),
         Reply::Page(result) => page::on_page(model, result, now),
         Reply::Rows(asked, Ok(found)) => page::on_rows(model, &asked, &found),
         Reply::Rows(_, Err(e)) => fault(model, &e, "looking at the rows on screen", now),
@@ -107,28 +62,8 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             model.complain(sentence, now);
             Vec::new()
         }
-        Reply::Runs(Ok(runs)) => {
-            match &mut model.overlay {
-                Overlay::None => model.overlay = Overlay::Runs(RunsPage::new(runs)),
-                Overlay::Runs(page) => page.refresh(runs),
-                // Whatever was opened meanwhile is what the keys are meant for.
-                _ => model.say(format!("the runs have come: {} shows them", model.key(KeyCommand::Runs)), now),
-            }
-            if let Overlay::Runs(page) = &mut model.overlay {
-                page.heard(now);
-            }
-            Vec::new()
-        }
-        Reply::RunsAgain(result) => {
-            if let Overlay::Runs(page) = &mut model.overlay {
-                // What cannot be read again now stays as it was.
-                if let Ok(runs) = result {
-                    page.refresh(runs);
-                }
-                page.heard(now);
-            }
-            Vec::new()
-        }
+        Reply::Runs(Ok(found)) => runs::on_runs(model, found, now),
+        Reply::RunsAgain(result) => runs::on_runs_again(model, result.ok(), now),
         Reply::Runs(Err(sentence)) => {
             model.complain(sentence, now);
             Vec::new()
@@ -136,12 +71,61 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
     }
 }
 
+/// A count that failed: it is tried again when the next one is due, and what is shown stays, with its exactness.
+fn on_failed_count(model: &mut Model, error: &SourceError, now: Timestamp) -> Vec<Effect> {
+    // A lock is soon over, and its wait cost the database nothing.
+    let is_locked = matches!(error, SourceError::Locked(_));
+    if !is_locked && !model.histogram.is_paid_for() {
+        // It was asked for once, and the database may be too ill to be counted for as long as it is open.
+        model.histogram.counted_for = CountedFor::Watch;
+    }
+    let is_paid_for = model.histogram.is_paid_for();
+    if let SourceError::Timeout(after) = error
+        && is_paid_for
+    {
+        model.live.purse.spend(*after, now);
+    }
+    let rested = now.after(if is_locked { LOCKED_REST } else { FAILED_REST });
+    let is_owed = is_paid_for && !is_locked;
+    model.live.next_count = Some(if is_owed { rested.max(model.live.purse.paid_at()) } else { rested });
+    // In doubt, where a poll had asked for it.
+    let rows = model.histogram_rows();
+    model.histogram.show_counts(rows);
+    let mut effects = fault(model, error, "counting", now);
+    effects.extend(first_totals(model, now));
+    effects
+}
+
+/// Totals by state, or why there are none.
+fn on_totals(model: &mut Model, result: Result<Vec<(State, Count)>, SourceError>, now: Timestamp) -> Vec<Effect> {
+    let cost = model.live.totals_since.take().map_or(Duration::ZERO, |since| since.age(now));
+    model.live.totals_cost = Some(cost);
+    if !std::mem::take(&mut model.live.totals_asked) || result.is_err() {
+        model.live.purse.spend(cost, now);
+    }
+    model.live.next_totals = Some(now.after(TOTALS_EVERY).max(model.live.purse.again_at(cost, now)));
+    match result {
+        Ok(totals) => {
+            model.live.take_totals(totals, now);
+            if model.live.totals_changed {
+                polling::outdate_totals(model, now);
+            }
+            heard(model, now)
+        }
+        Err(e) => {
+            model.live.totals_changed = true;
+            model.live.doubt_totals();
+            fault(model, &e, "counting by state", now)
+        }
+    }
+}
+
 /// A fault that leaves the link as it is, or the loss of it.
-pub fn fault(model: &mut Model, error: &StoreError, doing: &str, now: Timestamp) -> Vec<Effect> {
+pub fn fault(model: &mut Model, error: &SourceError, doing: &str, now: Timestamp) -> Vec<Effect> {
     match error {
-        StoreError::Cancelled => Vec::new(),
-        StoreError::Unreachable(_) => polling::lost(model, error, now),
-        StoreError::Unfit { .. } => {
+        SourceError::Cancelled => Vec::new(),
+        SourceError::Unreachable(_) => polling::lost(model, error, now),
+        SourceError::Unfit { .. } => {
             model.complain(format!("{doing}: {error}"), now);
             reopen::ask(model, ReopenReason::Unfit, now)
         }
@@ -230,10 +214,10 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
 /// What the first screen shows is there. The count, which may take long, waits until it is drawn, and for the job under the
 /// cursor where that is still to come: with one connection open it would stand before it, and with two take its share of both
 /// machines.
-fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Timestamp) -> Vec<Effect> {
+fn on_glance(model: &mut Model, result: Result<FirstScreen, SourceError>, now: Timestamp) -> Vec<Effect> {
     let FirstScreen { estimate, page, job } = match result {
         Ok(glance) => glance,
-        Err(e @ StoreError::Unreachable(_)) => return page::on_page(model, Err(e), now),
+        Err(e @ SourceError::Unreachable(_)) => return page::on_page(model, Err(e), now),
         Err(_) => {
             // Each is asked for by itself then, and says what is wrong with it; `fill` asks for the page.
             model.requests.page = None;
@@ -352,7 +336,7 @@ fn first_totals(model: &mut Model, now: Timestamp) -> Option<Effect> {
     wanted.then(|| polling::totals(model, now))
 }
 
-fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, StoreError>, now: Timestamp) -> Vec<Effect> {
+fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, SourceError>, now: Timestamp) -> Vec<Effect> {
     let mut effects: Vec<Effect> = model.live.count_waits.then(|| filter::count(model, now)).into_iter().collect();
     if model.requests.detail.take() != model.detail.job {
         return effects;

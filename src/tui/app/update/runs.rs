@@ -16,7 +16,7 @@ use crate::triage::progress::RunProgress;
 use crate::triage::undo::{kept_nothing, unreachable};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::layout::Areas;
-use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, READ_FIRST, ScrollState, SelectionMarks};
+use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, READ_FIRST, RunsPage, ScrollState, SelectionMarks};
 use crate::tui::keys::{Chord, KeyCommand};
 
 /// Freezes the cohort that the operator has in front of them.
@@ -340,4 +340,29 @@ fn can_be_undone(model: &Model, run: &Run) -> bool {
     let Some(info) = model.source.opened.as_ref().map(|opened| &opened.info) else { return false };
     let ready = matches!(info.availability(action), Availability::Ready { .. });
     run.tally.done > 0 && ready && !kept_nothing(info, run) && unreachable(info, run).is_none()
+}
+
+/// The runs that were asked for.
+pub fn on_runs(model: &mut Model, runs: Vec<Run>, now: Timestamp) -> Vec<Effect> {
+    match &mut model.overlay {
+        Overlay::None => model.overlay = Overlay::Runs(RunsPage::new(runs)),
+        Overlay::Runs(page) => page.refresh(runs),
+        // Whatever was opened meanwhile is what the keys are meant for.
+        _ => model.say(format!("the runs have come: {} shows them", model.key(KeyCommand::Runs)), now),
+    }
+    if let Overlay::Runs(page) = &mut model.overlay {
+        page.heard(now);
+    }
+    Vec::new()
+}
+
+/// The runs again, while their page is open; `None` where they cannot be read now, and stay as they were.
+pub fn on_runs_again(model: &mut Model, runs: Option<Vec<Run>>, now: Timestamp) -> Vec<Effect> {
+    if let Overlay::Runs(page) = &mut model.overlay {
+        if let Some(runs) = runs {
+            page.refresh(runs);
+        }
+        page.heard(now);
+    }
+    Vec::new()
 }
