@@ -278,6 +278,24 @@ fn validate(spec: &Spec) -> Result<(), LocatedError> {
             "`fields.at` is of kind utc, instant, epoch_s, epoch_ms or epoch_us".to_owned(),
         ));
     }
+    optional_fields(spec)?;
+    if spec.states.dead.is_empty() {
+        return Err((None, "`states.dead` names at least one word".to_owned()));
+    }
+    for action in Action::ALL {
+        if let Some(v) = spec.verbs.get(action) {
+            verb(v, action)?;
+        }
+    }
+    for (name, more) in &spec.more {
+        field(more, &format!("more.{name}"))?;
+    }
+    spec.outcome.as_ref().map_or(Ok(()), holes)
+}
+
+/// The fields that a file may leave out.
+fn optional_fields(spec: &Spec) -> Result<(), LocatedError> {
+    let f = &spec.fields;
     let optional = [
         ("order.otherwise", &spec.order.otherwise),
         ("order.attempts", &spec.order.attempts),
@@ -307,18 +325,7 @@ fn validate(spec: &Spec) -> Result<(), LocatedError> {
             return Err((source_at(since), message));
         }
     }
-    if spec.states.dead.is_empty() {
-        return Err((None, "`states.dead` names at least one word".to_owned()));
-    }
-    for action in Action::ALL {
-        if let Some(v) = spec.verbs.get(action) {
-            verb(v, action)?;
-        }
-    }
-    for (name, more) in &spec.more {
-        field(more, &format!("more.{name}"))?;
-    }
-    spec.outcome.as_ref().map_or(Ok(()), holes)
+    Ok(())
 }
 
 fn source_at(field: &Field) -> Option<usize> {

@@ -221,6 +221,20 @@ fn write_misfits(out: &mut Vec<u8>, adapter: &Adapter, dialect: &str, place: &st
     Ok(())
 }
 
+/// What was found of one layout: what is wrong, and what is not used.
+fn write_findings(out: &mut Vec<u8>, found: &Found, findings: &[CheckFinding]) -> Result<()> {
+    let faults: Vec<_> = findings.iter().filter_map(|f| Some((f, f.verdict.as_ref().err()?))).collect();
+    let verdict = if faults.is_empty() { "right" } else { "wrong" };
+    writeln!(out, "{} on {}: {} statements, {verdict}", found.adapter, Clean::line(&found.label()), findings.len())?;
+    for (finding, why) in faults {
+        writeln!(out, "  line {}, {}: {}", finding.line, finding.what, Clean::line(why))?;
+    }
+    for (finding, why) in findings.iter().filter_map(|f| Some((f, f.unused.as_ref()?))) {
+        writeln!(out, "  line {}, {} is not used here: {}", finding.line, finding.what, Clean::line(why))?;
+    }
+    Ok(())
+}
+
 /// Checks one adapter, or every one that a table of the database fits, and prints what is wrong.
 async fn against_database(session: &SourceChoice, library: Library, name: Option<&str>, deep: bool) -> Result<Code> {
     if let Some(name) = name {
@@ -240,23 +254,9 @@ async fn against_database(session: &SourceChoice, library: Library, name: Option
     for found in surveyed.detection.found.iter().filter(|f| wanted(&f.adapter)) {
         let adapter = named(library, &found.adapter)?;
         let findings = check(&surveyed.engine, adapter, found, target.as_deref(), &budget).await?;
-        let faults: Vec<_> = findings.iter().filter_map(|f| Some((f, f.verdict.as_ref().err()?))).collect();
         checked += 1;
-        wrong += faults.len();
-        let verdict = if faults.is_empty() { "right" } else { "wrong" };
-        writeln!(
-            out,
-            "{} on {}: {} statements, {verdict}",
-            found.adapter,
-            Clean::line(&found.label()),
-            findings.len()
-        )?;
-        for (finding, why) in faults {
-            writeln!(out, "  line {}, {}: {}", finding.line, finding.what, Clean::line(why))?;
-        }
-        for (finding, why) in findings.iter().filter_map(|f| Some((f, f.unused.as_ref()?))) {
-            writeln!(out, "  line {}, {} is not used here: {}", finding.line, finding.what, Clean::line(why))?;
-        }
+        wrong += faults_of(&findings);
+        write_findings(&mut out, found, &findings)?;
         for warning in found.warnings.iter().chain(&untold_key(&surveyed.engine, adapter, found)) {
             writeln!(out, "  {}", Clean::line(warning))?;
         }

@@ -165,16 +165,7 @@ pub(super) async fn plan_and_go(opened: &OpenedStore, ledger: &Ledger, ask: Ask,
             run::confirmed(opened, ledger, &plan.run, None, plan.options.validate.as_ref(), asking.output).await
         }
         Decision::ShowOnly => {
-            let by_job = plan.options.undoes.is_some() && matches!(asking.output, Format::Jsonl | Format::Csv);
-            let shown = match by_job {
-                true => undo::foresee(opened, ledger, &plan, asking.output).await,
-                false => Ok(()),
-            };
-            ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
-            shown?;
-            if !by_job {
-                show(ledger, &plan, asking.output).await?;
-            }
+            show_only(opened, ledger, &plan, asking.output).await?;
             Ok(Code::Done)
         }
         Decision::Refuse(why) => {
@@ -182,6 +173,21 @@ pub(super) async fn plan_and_go(opened: &OpenedStore, ledger: &Ledger, ask: Ask,
             Err(CliError::refused(why).into())
         }
     }
+}
+
+/// Shows a plan that is not to be carried out.
+async fn show_only(opened: &OpenedStore, ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
+    let by_job = plan.options.undoes.is_some() && matches!(format, Format::Jsonl | Format::Csv);
+    let shown = match by_job {
+        true => undo::foresee(opened, ledger, plan, format).await,
+        false => Ok(()),
+    };
+    ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
+    shown?;
+    if !by_job {
+        show(ledger, plan, format).await?;
+    }
+    Ok(())
 }
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {

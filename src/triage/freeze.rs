@@ -5,7 +5,7 @@ mod collect;
 use thiserror::Error;
 
 pub use self::collect::Missing;
-use self::collect::{CollectedCohort, Freezer, Tell};
+use self::collect::{CollectedCohort, Freezer, LeftOut, Tell};
 use super::StoreContext;
 use super::plan::{ActionScope, Plan};
 use super::progress::FreezeProgress;
@@ -127,13 +127,13 @@ pub async fn freeze(
     frozen(desk, ledger, ask, budget, &mut on_progress).await
 }
 
-async fn frozen(
+/// Refuses what cannot be done here; returns what is to be said of the action, and which database it is.
+async fn check_ask(
     desk: &StoreContext,
     ledger: &Ledger,
-    mut ask: Ask,
+    ask: &mut Ask,
     budget: &Budget,
-    on_progress: Tell<'_>,
-) -> Result<Plan, PlanError> {
+) -> Result<(Vec<String>, Option<Identity>), PlanError> {
     if let ActionScope::Undo(run, _) = &ask.scope {
         // Where its jobs went then counts, and not where jobs go now.
         let undone = ledger.run(run).await?;
@@ -142,7 +142,7 @@ async fn frozen(
             return Err(PlanError::Disabled(reason));
         }
     }
-    let mut notes = match desk.store.info().availability(ask.action) {
+    let notes = match desk.store.info().availability(ask.action) {
         Availability::Ready { notes } => notes,
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
     };
@@ -167,6 +167,17 @@ async fn frozen(
     if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
         return Err(PlanError::Disabled(reason));
     }
+    Ok((notes, database))
+}
+
+async fn frozen(
+    desk: &StoreContext,
+    ledger: &Ledger,
+    mut ask: Ask,
+    budget: &Budget,
+    on_progress: Tell<'_>,
+) -> Result<Plan, PlanError> {
+    let (mut notes, database) = check_ask(desk, ledger, &mut ask, budget).await?;
     let creates = desk.store.preparation(ask.action, budget).await.map_err(unusable)?;
     // However many jobs there will be, some rows may be kept.
     let keeps = ask.options.keeps(ask.action, 1);
@@ -256,6 +267,35 @@ fn reason(because: &str, (jobs, since): (u64, Option<Timestamp>)) -> (u64, Strin
     (jobs, format!("{because}{}", since.unwrap_or_default()))
 }
 
+/// The first jobs of a cohort, as they are now.
+async fn first_rows(
+    desk: &StoreContext,
+    ledger: &Ledger,
+    run: &RunId,
+    budget: &Budget,
+) -> Result<Vec<JobRow>, PlanError> {
+    let first = ledger.jobs(run, CohortPart::All, 0, SAMPLE).await?;
+    let ids: Vec<JobId> = first.into_iter().map(|job| job.id).collect();
+    let mut rows: Vec<JobRow> = desk.store.rows(&ids, budget).await?.into_iter().map(|entry| entry.row).collect();
+    rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
+    Ok(rows)
+}
+
+/// Why no job is left to be planned for.
+fn why_empty(ask: &Ask, run: &RunId, left_out: LeftOut, unfit: &[(u64, String)]) -> PlanError {
+    if left_out.barred > 0 {
+        return PlanError::Barred { jobs: left_out.barred, max: ask.thresholds.max_replays };
+    }
+    if let Some((_, because)) = unfit.iter().max_by_key(|(n, _)| *n) {
+        let jobs = unfit.iter().map(|(n, _)| n).sum();
+        return PlanError::Unfit { action: ask.action, jobs, because: because.clone() };
+    }
+    if left_out.missing.n > 0 && matches!(ask.scope, ActionScope::Jobs(_) | ActionScope::Undo(..)) {
+        return PlanError::Missing { action: ask.action, missing: left_out.missing };
+    }
+    PlanError::Empty(ask.action, run.clone())
+}
+
 async fn plan(
     desk: &StoreContext,
     ledger: &Ledger,
@@ -267,28 +307,15 @@ async fn plan(
 ) -> Result<Plan, PlanError> {
     let CollectedCohort { census, left_out, cautions } = gathered;
     let count = ledger.seal_counted(run, &census).await?;
-    if count == 0 && left_out.barred > 0 {
-        return Err(PlanError::Barred { jobs: left_out.barred, max: ask.thresholds.max_replays });
-    }
     let unfit: Vec<(u64, String)> = left_out.unfit.iter().map(|(because, left)| reason(because, *left)).collect();
-    if let Some((_, because)) = unfit.iter().max_by_key(|(n, _)| *n).filter(|_| count == 0) {
-        let jobs = unfit.iter().map(|(n, _)| n).sum();
-        return Err(PlanError::Unfit { action: ask.action, jobs, because: because.clone() });
-    }
-    if count == 0 && left_out.missing.n > 0 && matches!(ask.scope, ActionScope::Jobs(_) | ActionScope::Undo(..)) {
-        return Err(PlanError::Missing { action: ask.action, missing: left_out.missing });
-    }
     if count == 0 {
-        return Err(PlanError::Empty(ask.action, run.clone()));
+        return Err(why_empty(ask, run, left_out, &unfit));
     }
     let split = match census.split(count, SHARES) {
         Some(split) => split,
         None => ledger.split(run, SHARES).await?,
     };
-    let first = ledger.jobs(run, CohortPart::All, 0, SAMPLE).await?;
-    let ids: Vec<JobId> = first.into_iter().map(|job| job.id).collect();
-    let mut sample: Vec<JobRow> = desk.store.rows(&ids, budget).await?.into_iter().map(|entry| entry.row).collect();
-    sample.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
+    let sample = first_rows(desk, ledger, run, budget).await?;
     let replays = match census.replays(count).filter(|_| ask.action == Action::Replay) {
         Some(replays) => replays,
         None if ask.action == Action::Replay => ledger.replays(run).await?,

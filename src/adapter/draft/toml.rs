@@ -19,6 +19,36 @@ pub(super) struct DraftParts<'a> {
     pub(super) used: &'a BTreeSet<&'a str>,
 }
 
+/// Writes where each field stands, as far as it was guessed.
+fn field_lines(parts: &DraftParts<'_>, line: &mut impl FnMut(&str)) {
+    let DraftParts { at, state, fields, .. } = parts;
+    line("[fields]");
+    match at {
+        Some(at) => line(&format!("at = {}   # {}", field(at), at.why)),
+        None => line("at = { column = \"…\", kind = \"utc\" }   # TO BE WRITTEN: the time of death"),
+    }
+    if let Some(StateGuess { field: guess, .. }) = state {
+        line(&format!("state = {}   # {}", field(guess), guess.why));
+    }
+    for (name, guess) in [("error_class", &parts.error.class), ("message", &parts.error.message)] {
+        match guess {
+            Some(guess) => line(&format!("{name} = {}   # {}", field(guess), guess.why)),
+            None => line(&format!(
+                "# {name} = {{ column = \"…\", kind = \"text\" }}   # no column looks like it; it can be an expression over others"
+            )),
+        }
+    }
+    for (name, guess) in *fields {
+        match guess {
+            Some(guess) => line(&format!("{name} = {}   # {}", field(guess), guess.why)),
+            None => line(&format!(
+                "# {name} = {{ column = \"…\", kind = \"{}\" }}   # no column looks like it",
+                usual(name)
+            )),
+        }
+    }
+}
+
 impl Sample {
     pub(super) fn write(&self, parts: &DraftParts<'_>) -> String {
         let DraftParts { at, state, fields, used, .. } = parts;
@@ -27,23 +57,7 @@ impl Sample {
             out.push_str(text);
             out.push('\n');
         };
-        let name = self.name();
-        line(&format!(
-            "# A draft for the table {}, guessed from its columns and {} of its rows.",
-            one_line(&self.table),
-            self.rows.len()
-        ));
-        line(
-            "# Read every line, mend what is wrong, and write how a job is replayed. Then, until it finds nothing more:",
-        );
-        line(&format!("#   dlq-tui --url … adapters check {name}"));
-        line(
-            "# What can stand here is described in docs/adapters.md, and `dlq-tui adapters show jobs_dlq` is a whole file.",
-        );
-        line(&format!("name = {}", quoted(&name)));
-        line(&format!("title = {}", quoted(&self.table)));
-        line(&format!("table = {}", quoted(&self.table)));
-        line(&format!("databases = [{}]", quoted(&self.dialect)));
+        self.head(&mut line);
         self.keys(&parts.key).iter().for_each(|text| line(text));
         line("");
         line("# The table is this layout when it has these columns; `absent` is a column that it must not have.");
@@ -61,31 +75,7 @@ impl Sample {
             line(&format!("attempts = {}", field(attempts)));
         }
         line("");
-        line("[fields]");
-        match at {
-            Some(at) => line(&format!("at = {}   # {}", field(at), at.why)),
-            None => line("at = { column = \"…\", kind = \"utc\" }   # TO BE WRITTEN: the time of death"),
-        }
-        if let Some(StateGuess { field: guess, .. }) = state {
-            line(&format!("state = {}   # {}", field(guess), guess.why));
-        }
-        for (name, guess) in [("error_class", &parts.error.class), ("message", &parts.error.message)] {
-            match guess {
-                Some(guess) => line(&format!("{name} = {}   # {}", field(guess), guess.why)),
-                None => line(&format!(
-                    "# {name} = {{ column = \"…\", kind = \"text\" }}   # no column looks like it; it can be an expression over others"
-                )),
-            }
-        }
-        for (name, guess) in *fields {
-            match guess {
-                Some(guess) => line(&format!("{name} = {}   # {}", field(guess), guess.why)),
-                None => line(&format!(
-                    "# {name} = {{ column = \"…\", kind = \"{}\" }}   # no column looks like it",
-                    usual(name)
-                )),
-            }
-        }
+        field_lines(parts, &mut line);
         let rest: Vec<String> =
             self.columns.columns.iter().filter(|c| !used.contains(c.name.as_str())).map(described).collect();
         if !rest.is_empty() {
@@ -103,6 +93,27 @@ impl Sample {
             line(&text);
         }
         out
+    }
+
+    /// What the file is and is for.
+    fn head(&self, line: &mut impl FnMut(&str)) {
+        let name = self.name();
+        line(&format!(
+            "# A draft for the table {}, guessed from its columns and {} of its rows.",
+            one_line(&self.table),
+            self.rows.len()
+        ));
+        line(
+            "# Read every line, mend what is wrong, and write how a job is replayed. Then, until it finds nothing more:",
+        );
+        line(&format!("#   dlq-tui --url … adapters check {name}"));
+        line(
+            "# What can stand here is described in docs/adapters.md, and `dlq-tui adapters show jobs_dlq` is a whole file.",
+        );
+        line(&format!("name = {}", quoted(&name)));
+        line(&format!("title = {}", quoted(&self.table)));
+        line(&format!("table = {}", quoted(&self.table)));
+        line(&format!("databases = [{}]", quoted(&self.dialect)));
     }
 
     fn keys(&self, key: &DraftKey<'_>) -> Vec<String> {

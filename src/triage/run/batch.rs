@@ -69,6 +69,18 @@ pub(super) struct Tried {
     pub(super) broke: Option<Broke>,
 }
 
+/// Whether a part that failed again is left for what it is.
+fn is_given_up(error: &SourceError, tries: u32, answer: &BatchResult) -> bool {
+    match error {
+        // No job is at fault for what somebody stops, unless it is this one each time and others got through.
+        SourceError::Interrupted => {
+            tries >= TRIES * 4 && answer.settled.iter().any(|it| it.outcome.1 == JobResult::Done)
+        }
+        SourceError::Unreachable(_) | SourceError::Unrecorded(_) => false,
+        _ => tries >= TRIES,
+    }
+}
+
 impl RunExecutor<'_> {
     /// Applies the action to jobs that the ledger has named, or is about to, by how they stood when they were frozen.
     pub(super) async fn answer(&self, named: Alike, doubtful: bool, naming: &Naming) -> BatchResult {
@@ -102,15 +114,7 @@ impl RunExecutor<'_> {
                 answer.untouched = true;
                 return answer;
             }
-            let away = matches!(error, SourceError::Unreachable(_) | SourceError::Unrecorded(_));
-            // No job is at fault for what somebody stops, unless it is this one each time and others got through.
-            let weary = match error {
-                SourceError::Interrupted => {
-                    part.tries >= TRIES * 4 && answer.settled.iter().any(|it| it.outcome.1 == JobResult::Done)
-                }
-                _ => part.tries >= TRIES && !away,
-            };
-            if error.retryable() && weary {
+            if error.retryable() && is_given_up(&error, part.tries, &answer) {
                 answer.settled.extend(self.given_up(&part, &error).await);
                 continue;
             }

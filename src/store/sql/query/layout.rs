@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::adapter::{Adapter, Column, Field, FieldKind, Piece, Spec, Table, pieces};
+use crate::adapter::{Adapter, Column, Field, FieldKind, Fields, Piece, Spec, Table, pieces};
 use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Key;
@@ -92,6 +92,27 @@ pub(crate) struct Layout {
     pub(crate) has_transactions: bool,
 }
 
+/// The field of each part, where the adapter has one.
+fn part_fields(f: &Fields) -> [(Part, Option<&Field>); 15] {
+    [
+        (Part::At, Some(&f.at)),
+        (Part::Touched, f.touched.as_ref()),
+        (Part::State, f.state.as_ref()),
+        (Part::Error, f.error_class.as_ref()),
+        (Part::Message, f.message.as_ref()),
+        (Part::MessageHead, f.message_head.as_ref()),
+        (Part::Class, f.job_class.as_ref()),
+        (Part::Queue, f.queue.as_ref()),
+        (Part::Reason, f.reason.as_ref()),
+        (Part::Worker, f.worker.as_ref()),
+        (Part::Attempts, f.attempts.as_ref()),
+        (Part::MaxAttempts, f.max_attempts.as_ref()),
+        (Part::Arguments, f.arguments.as_ref()),
+        (Part::Backtrace, f.backtrace.as_ref()),
+        (Part::Lineage, f.lineage.as_ref()),
+    ]
+}
+
 impl Layout {
     pub(crate) fn new(
         dialect: &'static dyn Dialect,
@@ -103,24 +124,6 @@ impl Layout {
         let table = format!("{}.{}", dialect.quote(schema), dialect.quote(&spec.table));
         let names = Names { table: &table, schema: dialect.quote(schema), spec };
         let expr = |field: &Field| expression(dialect, field, found, &names);
-        let f = &spec.fields;
-        let parts = [
-            (Part::At, Some(&f.at)),
-            (Part::Touched, f.touched.as_ref()),
-            (Part::State, f.state.as_ref()),
-            (Part::Error, f.error_class.as_ref()),
-            (Part::Message, f.message.as_ref()),
-            (Part::MessageHead, f.message_head.as_ref()),
-            (Part::Class, f.job_class.as_ref()),
-            (Part::Queue, f.queue.as_ref()),
-            (Part::Reason, f.reason.as_ref()),
-            (Part::Worker, f.worker.as_ref()),
-            (Part::Attempts, f.attempts.as_ref()),
-            (Part::MaxAttempts, f.max_attempts.as_ref()),
-            (Part::Arguments, f.arguments.as_ref()),
-            (Part::Backtrace, f.backtrace.as_ref()),
-            (Part::Lineage, f.lineage.as_ref()),
-        ];
         let mut key = expr(&spec.key);
         let key_type = key.column.as_deref().and_then(|c| found.column(c)).map(|c| c.data_type.to_ascii_lowercase());
         if key.kind == FieldKind::Uuid && !key_type.is_some_and(|t| t.contains("uuid")) {
@@ -169,7 +172,7 @@ impl Layout {
             },
             otherwise,
             attempts: spec.order.attempts.as_ref().map(expr),
-            parts: parts.into_iter().filter_map(|(p, f)| Some((p, expr(f?)))).collect(),
+            parts: part_fields(&spec.fields).into_iter().filter_map(|(p, f)| Some((p, expr(f?)))).collect(),
             key,
             scope,
             key_text,

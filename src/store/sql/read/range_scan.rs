@@ -151,6 +151,18 @@ impl Scan<'_> {
         }
     }
 
+    /// What is left of reading by spans that failed: another way where it took too long, which is remembered.
+    fn broken_off(&self, question: &str, error: SourceError) -> Result<Option<Step>> {
+        if !error.took_too_long() {
+            return Err(error);
+        }
+        // Whoever stopped it may not do so again.
+        if matches!(error, SourceError::Timeout(_)) {
+            self.pace.revise(question, None);
+        }
+        Ok(None)
+    }
+
     /// Reads the next rows by spans of `most` rows; `None` where that takes too long, or too many died at one instant.
     async fn by_spans(
         &self,
@@ -171,9 +183,7 @@ impl Scan<'_> {
             let asks_rest = outlook.gap > 1.0 && !outlook.is_much;
             // Where much lies behind, what lies between is to be got over.
             let most = if outlook.is_much { MOST } else { most };
-            let start = if descending { outlook.ends.0 } else { outlook.ends.1 };
-            // What is no instant of the calendar lies behind all that are, or before.
-            let from = here.from.as_ref().map_or(Some(start), |place| axis_value(order, place));
+            let from = start_of(order, &here, &outlook, descending);
             let span = match from {
                 Some(from) if !asks_rest => Span::holding(wanted, most, &outlook, from, descending),
                 _ => Span { until: None, micros: 0.0 },
@@ -182,14 +192,7 @@ impl Scan<'_> {
             let guard = if asks_rest { twice } else { twice.max(FULL) };
             let (behind, mut rows) = match self.read_span(order, &here, forward, (span.until, guard)).await {
                 Ok(read) => read,
-                Err(error) if error.took_too_long() => {
-                    // Whoever stopped it may not do so again.
-                    if matches!(error, SourceError::Timeout(_)) {
-                        self.pace.revise(&question, None);
-                    }
-                    return Ok(None);
-                }
-                Err(error) => return Err(error),
+                Err(error) => return self.broken_off(&question, error),
             };
             let held = rows.len();
             if held >= guard {
@@ -217,8 +220,7 @@ impl Scan<'_> {
             }
             let last = behind.as_ref().map(|row| row.entry.position.clone());
             rows.extend(behind.filter(|row| row.hit));
-            let is_enough = !rows.is_empty() || last.is_none() || most < MOST || began.elapsed() >= TARGET;
-            if is_enough {
+            if !rows.is_empty() || last.is_none() || most < MOST || began.elapsed() >= TARGET {
                 // Rows that were passed over are not counted; that there are none yet is to be seen.
                 let looked_at = rows.is_empty().then_some(0);
                 return Ok(Some(Step { rows, last, looked_at }));
@@ -307,4 +309,10 @@ impl Scan<'_> {
 fn died_at_once(rows: &[Read]) -> bool {
     let at = |row: &Read| row.entry.position.key.clone();
     rows.windows(2).all(|two| matches!(two, [a, b] if at(a) == at(b)))
+}
+
+/// Where a segment begins on the axis; `None` for what is no instant of the calendar, and lies behind all that are, or before.
+fn start_of(order: &Expr, segment: &Segment, outlook: &Outlook, descending: bool) -> Option<i64> {
+    let start = if descending { outlook.ends.0 } else { outlook.ends.1 };
+    segment.from.as_ref().map_or(Some(start), |place| axis_value(order, place))
 }
