@@ -22,7 +22,7 @@ pub const PLACEHOLDERS: [(&str, &str); 17] = [
     ("run_after_utc", "when replayed jobs may run, for a column without time zone, in UTC"),
     ("run", "the identity of the run, as text"),
     ("to_queue", "the queue that `--to-queue` names, as text; NULL without it"),
-    ("once", "a condition: whether replayed jobs get one more try (`--attempts once`), and not all anew"),
+    ("once", "a condition: whether replayed jobs get one more try (`--attempts once`), and not all of them"),
     ("undone", "in an undo, the identity of the run that is undone, as text"),
 ];
 

@@ -96,7 +96,7 @@ fn lost(RunTally { planned, done, in_doubt, .. }: &RunTally, way_on: &str) -> St
     let (planned, [done, in_doubt]) = (jobs(*planned), [done, in_doubt].map(|n| grouped(*n)));
     format!(
         "of {planned}, {done} done and {in_doubt} in doubt; if the ledger was only moved, move it back with what \
-         lies beside it and go on with `{way_on}`; if it is gone, look at the jobs and plan anew what is left"
+         lies beside it and go on with `{way_on}`; if it is gone, look at the jobs and plan what is left again"
     )
 }
 

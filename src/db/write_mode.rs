@@ -47,7 +47,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the server cannot be reached, or refuses us.
-    pub async fn anew(&self, budget: &Budget) -> Result<Engine> {
+    pub async fn reconnect(&self, budget: &Budget) -> Result<Engine> {
         // Some servers tell what they are when a connection is opened, and never again.
         self.pool.clear();
         let (lease, _) = self.lease(budget).await.map_err(|(error, _)| error)?;

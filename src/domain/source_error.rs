@@ -95,7 +95,7 @@ impl SourceError {
             Self::Full(_) => "the database has no room",
             Self::Denied(_) => "the database role lacks a right",
             Self::Refused { .. } | Self::Unfit { .. } => "the database refused a statement",
-            Self::ShutOut { .. } => "the database lets nobody in with this login",
+            Self::ShutOut { .. } => "login failed",
             Self::Layout(_) => "the table does not fit its adapter",
             Self::Outdated(_) => "the table has changed since it was opened",
             Self::Input(_) => "the store cannot be read as it was asked for",
@@ -123,7 +123,7 @@ impl SourceError {
             Self::Denied(_) => Some("when the role may do that again and the database takes changes, resume the run"),
             Self::Unfit { .. } => Some("when the tables are whole and as the adapter says again, resume the run"),
             Self::ShutOut { .. } => Some("when the login works again, resume the run"),
-            Self::Outdated(_) => Some("resume the run: the table is read anew for that"),
+            Self::Outdated(_) => Some("resume the run: the table is read again"),
             Self::Unproven(_) => Some("when the server's certificate is trusted again, resume the run"),
             _ => None,
         }

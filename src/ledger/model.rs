@@ -198,7 +198,7 @@ impl Run {
         };
         Some(format!(
             "run {id} was planned on {}, and {now}: the ids of its jobs say nothing there; nothing was touched. Let the \
-             source lead to the first again, or plan anew",
+             source lead to the first again, or plan again",
             planned.place
         ))
     }
@@ -219,7 +219,7 @@ impl Run {
         };
         Some(format!(
             "run {} was planned for {planned}, and replayed jobs go to {here} now: nothing was touched. {}, and resume it; \
-             or plan anew what is left{doubts}",
+             or plan what is left again{doubts}",
             self.id,
             planned.setting()
         ))

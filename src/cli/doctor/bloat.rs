@@ -66,9 +66,7 @@ fn free(section: &str, bloat: &Bloat) -> Option<Finding> {
     Some(match much {
         false => finding(Level::Ok),
         true => finding(Level::Warn)
-            .advising(
-                "the disk gets it back only by this, which writes everything anew and keeps others waiting meanwhile",
-            )
+            .advising("only this returns the space to the disk; it rewrites and locks the table")
             .by(bloat.vacuum.clone()),
     })
 }

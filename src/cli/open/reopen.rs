@@ -25,7 +25,7 @@ impl Surveyed {
     /// # Errors
     /// When the database cannot be reached or read.
     pub async fn again(&self, session: &SourceChoice, budget: &Budget) -> Result<Surveyed> {
-        let engine = Arc::new(self.engine.anew(budget).await?);
+        let engine = Arc::new(self.engine.reconnect(budget).await?);
         let mut detection = sql::detect(&engine, &self.library.adapters, budget).await?;
         hold_back(&self.library, &mut detection);
         Ok(Surveyed {

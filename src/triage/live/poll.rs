@@ -37,7 +37,7 @@ impl Poll {
     }
 
     /// As it was in the beginning.
-    pub fn begin_anew(&mut self) {
+    pub fn restart(&mut self) {
         (self.interval, self.failures, self.slow) = (self.base, 0, 0);
     }
 

@@ -114,7 +114,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["c"], &[Anywhere], KeyCommand::ShowCommand, "", 0, "Show the command line that gives the same."),
     bind(&["c"], &[Plan, Run, Page, Runs], KeyCommand::ShowCommand, "", 0, "Show the command line that does the same."),
     bind(&["p"], &[Anywhere], KeyCommand::Pause, "pause", 14, "Pause or continue the live watch."),
-    bind(&["r"], &[Anywhere], KeyCommand::Refresh, "refresh", 15, "Read everything anew; the cursor stays on its job."),
+    bind(&["r"], &[Anywhere], KeyCommand::Refresh, "refresh", 15, "Reload. The cursor stays on its job."),
     bind(&["L"], &[Anywhere], KeyCommand::Runs, "runs", 16, "The runs of the ledger, and the one that is going."),
     bind(&["M"], &[Anywhere], KeyCommand::Mouse, "", 0, "Take the mouse, or leave it to the terminal's own selection."),
     bind(&[":"], &[Anywhere], KeyCommand::CommandLine, "", 0, "Type a command; Tab completes."),
@@ -154,5 +154,5 @@ pub static BINDINGS: &[Binding] = &[
         0,
         "Suspend; the shell's `fg` continues.",
     ),
-    bind(&["Ctrl-l"], &[Anywhere, Picker, Page, Runs, Run, Plan], KeyCommand::Repaint, "", 0, "Draw everything anew."),
+    bind(&["Ctrl-l"], &[Anywhere, Picker, Page, Runs, Run, Plan], KeyCommand::Repaint, "", 0, "Redraw the screen."),
 ];

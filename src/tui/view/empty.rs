@@ -57,7 +57,7 @@ pub fn of_histogram(model: &Model) -> Empty {
         if model.histogram.shown.as_ref().is_none_or(|h| h.progress.is_some()) {
             return empty(
                 if is_coming(model) { "counting" } else { "not counted" },
-                format!("{} counts anew", model.key(KeyCommand::Refresh)),
+                format!("{} counts again", model.key(KeyCommand::Refresh)),
             );
         }
         nothing(model)

@@ -149,7 +149,7 @@ fn polls(model: &Model) -> Phrase<'static> {
     match (model.live.is_behind, poll.slowed_by(cost)) {
         // A poll would read ever more, in vain: a count takes its place.
         (true, _) if poll.is_stuck() => {
-            Phrase::of(StyleRole::Warning, format!("poll took over {}, counting anew", millis(cost)))
+            Phrase::of(StyleRole::Warning, format!("poll took over {}, counting again", millis(cost)))
         }
         (true, _) => {
             let next = short_span(poll.interval());

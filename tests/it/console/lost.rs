@@ -55,7 +55,7 @@ async fn the_cursor_stays_on_its_job_while_another_session_replays_and_new_jobs_
 }
 
 #[tokio::test]
-async fn columns_that_come_under_an_open_console_are_read_anew_before_anything_is_deleted() {
+async fn columns_that_come_under_an_open_console_are_read_again_before_anything_is_deleted() {
     let Some(server) = harness::postgres() else { return };
     let db = server.database("console columns").await;
     Layout::JobsDlq.seed(&db, 30).await;
@@ -63,15 +63,15 @@ async fn columns_that_come_under_an_open_console_are_read_anew_before_anything_i
     pty.wait("jobs", has_jobs);
     to_list(&mut pty);
     db.execute("alter table jobs_dlq add column sla text default 'gold'").await;
-    pty.press_until("D", "that its columns were read anew", |screen| {
-        screen.contains("public.jobs_dlq has other columns now (sla): read anew")
+    pty.press_until("D", "that its columns were read again", |screen| {
+        screen.contains("public.jobs_dlq has other columns now (sla): reloaded")
     });
     pty.send("D");
     pty.wait("the plan", |screen| screen.contains("discard 1 job") && screen.contains("[ n No ]"));
     // Once more, under the plan.
     db.execute("alter table jobs_dlq drop column sla").await;
     pty.press_until("y", "why the run was stopped", |screen| {
-        screen.contains("(sla): read anew; L R goes on with the run") && screen.contains("not reached")
+        screen.contains("(sla): reloaded; L R goes on with the run") && screen.contains("not reached")
     });
     assert_eq!(db.count("jobs_dlq").await, 30);
     pty.press_until("<Esc>", "the list", |screen| !screen.contains("Receipt of") && screen.contains("[Jobs]"));
@@ -96,7 +96,7 @@ async fn a_column_that_goes_under_an_open_console_keeps_no_job_from_being_opened
         to_list(&mut pty);
         db.execute("alter table jobs_dlq drop column old").await;
         pty.send("j<Enter>");
-        pty.wait("that the table was read anew", |screen| screen.contains("has changed: read anew"));
+        pty.wait("that the table was read again", |screen| screen.contains("has changed: reloaded"));
         pty.wait("the job", |screen| screen.contains("id 29"));
         pty.send("q");
         assert!(pty.wait_for_exit().success());

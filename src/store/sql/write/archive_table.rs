@@ -200,7 +200,7 @@ impl<'s> ArchiveTable<'s> {
         let (table, twin) =
             (format!("{schema}.{}", self.context.layout.spec.table), format!("{schema}.{}", self.twin_name()));
         if pair.twin.is_empty() {
-            return Err(SourceError::Input(format!("{twin} is gone: archive once more to have it created anew")));
+            return Err(SourceError::Input(format!("{twin} is gone: archive again to create it")));
         }
         if !is_twin(&pair.twin) {
             return Err(SourceError::Input(format!(

@@ -41,7 +41,7 @@ async fn a_run_is_not_resumed_into_another_destination_and_what_is_in_doubt_stay
         why,
         format!(
             "run {run} was planned for the command `bin/replay`, and replayed jobs go to the table public.jobs now: nothing \
-             was touched. Set `replay` back in the source's section of the config, and resume it; or plan anew what is left; \
+             was touched. Set `replay` back in the source's section of the config, and resume it; or plan what is left again; \
              10 jobs are in doubt: the command `bin/replay` may have had them, look there before they are replayed again"
         )
     );

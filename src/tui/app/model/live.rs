@@ -138,7 +138,7 @@ impl LiveState {
 
     /// Nothing is owed to another source, known of it, or due.
     pub fn restart(&mut self) {
-        self.poll.begin_anew();
+        self.poll.restart();
         self.purse.empty();
         (self.is_behind, self.count_waits) = (false, false);
         (self.watermark, self.next_count) = (None, None);

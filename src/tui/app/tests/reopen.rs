@@ -41,7 +41,7 @@ fn a_run_that_changed_columns_stopped_has_the_store_opened_again_and_what_it_off
     console.keys("Esc j Space");
     let (cursor, marks) = (console.current().map(str::to_owned), console.model.list.marks.clone());
     console.answer(Slot::Open, reopened(|info| disable(info, Action::Discard, "a view")));
-    assert_eq!(notice(&console), "public.events has other columns now (sla): read anew; L R goes on with the run");
+    assert_eq!(notice(&console), "public.events has other columns now (sla): reloaded; L R goes on with the run");
     assert_eq!((console.current(), &console.model.list.marks), (cursor.as_deref(), &marks));
     assert!(console.request(Slot::Page).is_some() && console.request(Slot::Histogram).is_some());
     console.keys("D");
@@ -82,14 +82,14 @@ fn a_table_that_no_longer_fits_what_is_asked_of_it_is_read_again_once_and_stays_
     console.answer(Slot::Detail, Reply::Detail(Err(unfit())));
     assert!(reopens(&console) && notice(&console).contains("t.old"));
     console.answer(Slot::Open, reopened(|_| {}));
-    assert_eq!(notice(&console), "events has changed: read anew");
+    assert_eq!(notice(&console), "events has changed: reloaded");
     assert!(matches!(console.request(Slot::Detail), Some(Request::Detail(_))));
     console.answer(Slot::Detail, Reply::Detail(Err(unfit())));
     assert!(!reopens(&console), "again and again");
     console.wait(Duration::from_secs(40)).keys("r").answer(Slot::Detail, Reply::Detail(Err(unfit())));
     let gone = SourceError::Input("there is no store `events` any more".into());
     console.answer(Slot::Open, Reply::Reopened(Box::new(Err(gone))));
-    assert!(notice(&console).contains("cannot be opened anew: there is no store"), "{}", notice(&console));
+    assert!(notice(&console).contains("cannot be reopened: there is no store"), "{}", notice(&console));
     assert_eq!((console.model.live.link == ConnectionState::Up, console.model.list.entries().len()), (true, 9));
 }
 
@@ -101,5 +101,5 @@ fn what_the_table_no_longer_offers_is_not_asked_for_again() {
     console.tell(Msg::Outdated(columns_changed(), None));
     console.answer(Slot::Open, reopened(|info| info.facets = vec![Facet::Error]));
     assert_eq!(console.model.histogram.facet, Facet::Error);
-    assert_eq!(notice(&console), "public.events has other columns now (sla): read anew");
+    assert_eq!(notice(&console), "public.events has other columns now (sla): reloaded");
 }

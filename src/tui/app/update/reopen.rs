@@ -38,7 +38,7 @@ pub fn on_reopened(model: &mut Model, result: Result<Opened, SourceError>, now: 
         Err(SourceError::Cancelled) => return Vec::new(),
         Err(error @ SourceError::Unreachable(_)) => return polling::lost(model, &error, now),
         Err(error) => {
-            model.complain(format!("{title} has changed, and cannot be opened anew: {error}"), now);
+            model.complain(format!("{title} has changed, and cannot be reopened: {error}"), now);
             return Vec::new();
         }
     };
@@ -48,11 +48,11 @@ pub fn on_reopened(model: &mut Model, result: Result<Opened, SourceError>, now: 
         (Some(ReopenReason::Columns(table, run)), _) => {
             let (runs, resume) = (model.key(KeyCommand::Runs), model.key(KeyCommand::Resume));
             let stands = run.map_or_else(String::new, |_| format!("; {runs} {resume} goes on with the run"));
-            Some(format!("{} has other columns now ({}): read anew{stands}", table.table, table.columns.join(", ")))
+            Some(format!("{} has other columns now ({}): reloaded{stands}", table.table, table.columns.join(", ")))
         }
         (Some(ReopenReason::Turned), Some(reason)) => Some(format!("{reason}: nothing can be changed there any more")),
         (Some(ReopenReason::Turned), None) if was_closed => Some("the server takes changes now".to_owned()),
-        (Some(ReopenReason::Unfit), _) => Some(format!("{title} has changed: read anew")),
+        (Some(ReopenReason::Unfit), _) => Some(format!("{title} has changed: reloaded")),
         (Some(ReopenReason::Turned) | None, _) => None,
     };
     let mut effects = Vec::new();

@@ -114,7 +114,7 @@ fn polls_that_take_too_long_say_when_the_next_one_comes_and_then_what_takes_thei
     };
     let wide = |polls| slow((140, 45), polls);
     assert!(wide(1).contains("poll took over 2.0 s, next in "), "{}", wide(1));
-    assert!(wide(6).contains("poll took over 2.0 s, counting anew"), "{}", wide(6));
+    assert!(wide(6).contains("poll took over 2.0 s, counting again"), "{}", wide(6));
     // Where there is no room for it.
     assert!(slow((80, 24), 6).contains("● slow"), "{}", slow((80, 24), 6));
 }
@@ -260,7 +260,7 @@ fn a_job_that_came_back_says_how_often_it_was_replayed() {
 fn a_long_sentence_is_read_whole() {
     golden("notice", |size| {
         let mut model = fixture::night(size);
-        model.complain("counting: the statement was cancelled after 5s; the counts that are shown are as old as they say, and r counts anew", NOW);
+        model.complain("counting: the statement was cancelled after 5s; the counts that are shown are as old as they say, and r counts again", NOW);
         model
     });
 }
