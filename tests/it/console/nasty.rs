@@ -55,7 +55,8 @@ fn walk(pty: &mut Pty, rows: u64) {
         pty.press_until("<Esc>", "the list", |screen| screen.contains("[Jobs]"));
         pty.send("j");
     }
-    pty.send("<Tab><Tab>");
+    // Wherever the last Esc has led: in the open job the digits would walk through its long arguments instead.
+    pty.press_until("<Tab>", "the bars", |screen| screen.contains("[1 error class]"));
     for facet in ["1", "2", "3", "4", "5", "6"] {
         pty.send(facet);
         pty.send("Gg");
