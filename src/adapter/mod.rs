@@ -29,7 +29,9 @@ pub use spec::{
     DeliverySpec, Detect, ExpectedRows, Field, FieldKind, Fields, Index, IntoTable, Keep, Live, MessageSpec, Order,
     Refusal, RelatedRows, Retention, Route, Spec, StateWords, Undo, Verb, VerbSpecs, VerbStep,
 };
-pub use table_match::{Column, Family, Lacks, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
+pub use table_match::{
+    Column, Family, Lacks, Misfit, RowSecurity, Table, alternatives, destination_misfits, fit, function, veiled,
+};
 pub use template::{PLACEHOLDERS, Piece, pieces};
 pub use times::{Times, epoch_by, why_not};
 

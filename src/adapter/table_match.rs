@@ -374,6 +374,11 @@ fn without_digits(data_type: &str) -> String {
     bare.filter(|_| data_type.starts_with("timestamp")).unwrap_or_else(|| data_type.to_owned())
 }
 
+/// The types that a word of `detect` names, as a database spells them: alternatives stand between bars.
+pub fn alternatives(word: &str) -> impl Iterator<Item = &str> {
+    word.split('|')
+}
+
 /// What a table lacks of these columns.
 fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<Misfit> {
     let of = |column: &str, sentence| Misfit { table: name.to_owned(), column: Some(column.to_owned()), sentence };
@@ -386,7 +391,7 @@ fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<
             None => {
                 let of_schema = found.data_type.rsplit_once('.').map_or(found.data_type.as_str(), |(_, own)| own);
                 let spelt = [&*found.data_type, of_schema, &without_digits(&found.data_type)];
-                word.split('|').any(|wanted| spelt.iter().any(|t| t.eq_ignore_ascii_case(wanted)))
+                alternatives(word).any(|wanted| spelt.iter().any(|t| t.eq_ignore_ascii_case(wanted)))
             }
         };
         match table.column(column) {

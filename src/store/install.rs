@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::sql::{quote, read_catalogue};
 use super::{Budget, Result, SourceError};
-use crate::adapter::{Column, Spec, Table as Found, built_in, fit};
+use crate::adapter::{Column, Spec, Table as Found, alternatives, built_in, fit};
 use crate::db::{DatabaseKind, Engine, Statement, Value};
 
 /// A layout that can be installed.
@@ -227,8 +227,7 @@ fn as_asked(spec: &Spec, name: &str) -> Found {
     let columns = if name == spec.table { Some(&spec.detect.columns) } else { spec.detect.tables.get(name) };
     let column = |(name, word): (&String, &String)| Column {
         name: name.clone(),
-        // Of alternatives (`json|jsonb`), the first.
-        data_type: word.split('|').next().unwrap_or_default().to_owned(),
+        data_type: alternatives(word).next().unwrap_or_default().to_owned(),
         nullable: true,
         collation: None,
         times: None,
