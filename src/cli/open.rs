@@ -29,10 +29,9 @@ use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, LedgerLocator, Whose, known};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, SourceError, Store};
-use crate::triage::StoreContext;
 use crate::triage::deliver::CommandDestination;
 use crate::triage::judged::Judged;
-use crate::triage::replay_limit;
+use crate::triage::{StoreContext, replay_limit};
 
 /// An open store with everything that a command needs of it.
 pub struct OpenedStore {

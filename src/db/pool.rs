@@ -3,9 +3,8 @@
 //! A pool of our own, because what matters here is what happens to a connection whose statement was cancelled: it
 //! comes back only after the statement has ended on the server and the transaction is closed; else it is dropped.
 
-use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};

@@ -6,11 +6,10 @@ use thiserror::Error;
 
 pub use self::collect::Missing;
 use self::collect::{CollectedCohort, Freezer, LeftOut, Tell};
-use super::StoreContext;
 use super::plan::{ActionScope, Plan};
 use super::progress::FreezeProgress;
 use super::replay_limit::{self, times};
-use super::{plan_notes, undo, validate};
+use super::{StoreContext, plan_notes, undo, validate};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Key;
-use super::quote;
+use super::{Key, quote};
 use crate::domain::facet::Facet;
 
 /// What may stand after a key's colon.

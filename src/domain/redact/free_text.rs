@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use super::REDACTED;
-use super::credential_patterns;
 use super::escapes::Escapes;
+use super::{REDACTED, credential_patterns};
 use crate::domain::bounded_regex::{BoundedRegex, MatchRange};
 
 // A bounded repetition of a class is compiled once for each time that it may be repeated: where the class cannot run past what

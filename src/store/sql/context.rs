@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
@@ -86,6 +86,17 @@ impl Context {
 
     pub(crate) fn set_clock(&self, at: Timestamp) {
         *self.clock.lock().unwrap_or_else(|p| p.into_inner()) = (at, Instant::now());
+    }
+
+    /// A failure with what it cost the database: of several tries, each with less to read than the one before, and each perhaps
+    /// ended by a deadline of the server's own.
+    pub(crate) fn timed(&self, error: SourceError, began: Instant) -> SourceError {
+        let took = Duration::from_secs(self.engine.worked(began).as_secs());
+        match error {
+            SourceError::Timeout(after) => SourceError::Timeout(after.max(took)),
+            SourceError::Interrupted if !took.is_zero() => SourceError::Timeout(took),
+            other => other,
+        }
     }
 
     /// The keys among `ids` that can be keys of this table.

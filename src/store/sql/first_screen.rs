@@ -2,11 +2,10 @@
 
 use crate::store::sql::context::Context;
 use crate::store::sql::count::histogram::Counter;
-use crate::store::sql::read::detail::Details;
-use crate::store::sql::read::page::Reader;
-
 use crate::store::sql::query::where_clause::Judge;
 use crate::store::sql::read::chunks::read_number;
+use crate::store::sql::read::detail::Details;
+use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::scan::{Scan, Segment};
 use crate::store::{Budget, Glance, GlanceQuery, Result, SourceError};
 

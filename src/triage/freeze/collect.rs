@@ -18,11 +18,10 @@ use crate::domain::redact::Masker;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
 use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, SourceError, Store, Unfit};
-use crate::triage::StoreContext;
 use crate::triage::plan::ActionScope;
 use crate::triage::progress::FreezeProgress;
 use crate::triage::replay_limit::ReplayLimit;
-use crate::triage::undo;
+use crate::triage::{StoreContext, undo};
 
 /// Jobs gathered before they are written: a transaction costs what some hundreds of them do.
 const GATHER: usize = 2_000;

@@ -24,10 +24,9 @@ use crate::ledger::{
     Whose,
 };
 use crate::store::{Archive, Budget, Record, Standing};
-use crate::triage::StoreContext;
 use crate::triage::progress::RunProgress;
-use crate::triage::undo;
 use crate::triage::validate::Validate;
+use crate::triage::{StoreContext, undo};
 
 /// Jobs of which is erased at a time what was kept of them.
 const ERASED: usize = 5_000;

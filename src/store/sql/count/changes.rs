@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::db::Row;
 use crate::db::cells::Cells;
@@ -47,18 +47,7 @@ impl<'s> Poller<'s> {
         budget: &Budget,
     ) -> Result<Changes> {
         let began = Instant::now();
-        self.look_on(since, facet, filter, budget).await.map_err(|error| self.timed(error, began))
-    }
-
-    /// A failure with what it cost the database: of several tries, each with less to read than the one before, and each perhaps
-    /// ended by a deadline of the server's own.
-    pub(crate) fn timed(self, error: SourceError, began: Instant) -> SourceError {
-        let took = Duration::from_secs(self.context.engine.worked(began).as_secs());
-        match error {
-            SourceError::Timeout(after) => SourceError::Timeout(after.max(took)),
-            SourceError::Interrupted if !took.is_zero() => SourceError::Timeout(took),
-            other => other,
-        }
+        self.look_on(since, facet, filter, budget).await.map_err(|error| self.context.timed(error, began))
     }
 
     async fn look_on(

@@ -11,8 +11,7 @@ use crate::db::{Row, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::sql::context::Context;
 use crate::store::sql::count::CountMemory;
-use crate::store::sql::count::changes::Poller;
-use crate::store::sql::count::changes::Recent;
+use crate::store::sql::count::changes::{Poller, Recent};
 use crate::store::sql::count::chunked::{MOMENT, Walk};
 use crate::store::sql::count::in_memory::in_memory;
 use crate::store::sql::count::state::{At, CountState, SLOT, SLOTS, Side, finished, trend, unfinished};
@@ -23,8 +22,7 @@ use crate::store::sql::query::group_by::{Counted, Grouping, Tally};
 use crate::store::sql::query::layout::Part;
 use crate::store::sql::query::time_of_death::Rows;
 use crate::store::sql::query::where_clause::Judge;
-use crate::store::sql::read::chunks::MANY;
-use crate::store::sql::read::chunks::ROWS_OF_BLOCK;
+use crate::store::sql::read::chunks::{MANY, ROWS_OF_BLOCK};
 use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::scan::Scan;
 use crate::store::{Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, Watermark};
@@ -52,7 +50,7 @@ impl<'s> Counter<'s> {
 
     pub(crate) async fn count(self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         let began = Instant::now();
-        let step = self.count_on(query, budget).await.map_err(|error| self.poller().timed(error, began))?;
+        let step = self.count_on(query, budget).await.map_err(|error| self.context.timed(error, began))?;
         Ok(HistogramStep { cost: self.context.engine.worked(began), ..step })
     }
 

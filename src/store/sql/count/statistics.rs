@@ -12,7 +12,6 @@ use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::State;
 use crate::store::sql::context::Context;
 use crate::store::sql::count::CountMemory;
-use crate::store::sql::count::changes::Poller;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::group_by::{Grouping, untrusted};
@@ -88,10 +87,6 @@ pub(crate) struct Statistics<'s> {
 }
 
 impl<'s> Statistics<'s> {
-    fn poller(self) -> Poller<'s> {
-        Poller { context: self.context, memory: self.memory }
-    }
-
     /// An estimate of a facet among dead jobs; `None` where the database keeps no statistics of it.
     pub(crate) async fn read_statistics(self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
         let Some(statement) = self.statistics_statement(facet) else { return Ok(None) };
@@ -168,7 +163,7 @@ impl<'s> Statistics<'s> {
         if !asked && misses().rests(began) {
             return self.guess_states(budget).await;
         }
-        match self.count_each_state(budget).await.map_err(|error| self.poller().timed(error, began)) {
+        match self.count_each_state(budget).await.map_err(|error| self.context.timed(error, began)) {
             Ok(counted) => {
                 *misses() = Misses::default();
                 Ok(counted)

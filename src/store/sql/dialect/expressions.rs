@@ -1,7 +1,6 @@
 //! What values of a database are called in statements, and how they are read.
 
-use crate::adapter::Column;
-use crate::adapter::FieldKind;
+use crate::adapter::{Column, FieldKind};
 use crate::store::sql::dialect::sql_builder::Sql;
 
 /// A text expression over the dead-letter table.

@@ -1,12 +1,10 @@
 //! What verbs write: locks, batches, instants, and kept values.
 
-use crate::adapter::Column;
-use crate::adapter::FieldKind;
+use crate::adapter::{Column, FieldKind};
 use crate::db::Bind;
 use crate::domain::time::Timestamp;
-use crate::store::sql::dialect::epoch;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{BatchColumns, BatchRow, Expressions, Form, ValueSort};
+use crate::store::sql::dialect::{BatchColumns, BatchRow, Expressions, Form, ValueSort, epoch};
 
 /// What a transaction that writes locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

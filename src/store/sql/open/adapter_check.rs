@@ -16,8 +16,7 @@ use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::message::push_expr;
 use crate::store::sql::query::template::{Fill, expand, push};
-use crate::store::sql::schema::destination::CheckedDestination;
-use crate::store::sql::schema::destination::ReplayDestination;
+use crate::store::sql::schema::destination::{CheckedDestination, ReplayDestination};
 use crate::store::sql::schema::discovery::Found;
 use crate::store::{Availability, Budget, Result, SourceError};
 

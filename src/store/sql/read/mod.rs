@@ -23,7 +23,7 @@ pub(crate) struct ReadMemory {
 }
 
 impl ReadMemory {
-    /// Of a store whose every table is read in bounded windows, where it is `gentle`.
+    /// Where it is `gentle`, tables are read in bounded windows only.
     pub(crate) fn new(gentle: bool) -> Self {
         Self { pace: Pace::new(gentle), span: Mutex::new(None) }
     }

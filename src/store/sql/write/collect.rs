@@ -14,8 +14,7 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::key_uniqueness::NOT_UNIQUE;
 use crate::store::sql::query::message::Given;
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::sql::write::batch::BatchWriter;
-use crate::store::sql::write::batch::{Held, Locked, failed};
+use crate::store::sql::write::batch::{BatchWriter, Held, Locked, failed};
 use crate::store::sql::write::verb::Work;
 
 /// Writes down rows as they are locked, some at a time.

@@ -3,8 +3,7 @@
 use crate::db::Tx;
 use crate::domain::job::JobId;
 use crate::store::sql::dialect::BatchRow;
-use crate::store::sql::write::batch::BatchWriter;
-use crate::store::sql::write::batch::Held;
+use crate::store::sql::write::batch::{BatchWriter, Held};
 use crate::store::sql::write::transaction_id::named;
 use crate::store::sql::write::verb::Work;
 use crate::store::{Recorded, Result, SourceError};

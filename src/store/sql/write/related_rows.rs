@@ -12,8 +12,7 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::row_snapshot::{Keeping, add_along};
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::schema::discovery::Found;
-use crate::store::sql::write::batch::BatchWriter;
-use crate::store::sql::write::batch::Held;
+use crate::store::sql::write::batch::{BatchWriter, Held};
 use crate::store::sql::write::verb::Work;
 
 /// The columns of the tables whose rows an adapter keeps along, as far as they are there.

@@ -20,9 +20,8 @@ use crate::tui::app::model::{Model, ScrollState, SourceState};
 use crate::tui::keys::KeyCommand;
 use crate::tui::theme::{StyleRole, Theme};
 use crate::tui::view::canvas::Canvas;
-use crate::tui::view::dialog;
-use crate::tui::view::format;
 use crate::tui::view::styled_text::Phrase;
+use crate::tui::view::{dialog, format};
 
 const WIDTH: usize = 84;
 

@@ -18,11 +18,10 @@ use crate::tui::app::model::Model;
 use crate::tui::keys::{KeyCommand, KeyContext};
 use crate::tui::theme::StyleRole;
 use crate::tui::view::canvas::Canvas;
-use crate::tui::view::dialog;
 use crate::tui::view::footer::hint;
-use crate::tui::view::format;
 use crate::tui::view::histogram::gauge;
 use crate::tui::view::styled_text::Phrase;
+use crate::tui::view::{dialog, format};
 
 const WIDTH: usize = 68;
 

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use ratatui::buffer::Buffer;
 
-use super::fixture;
-use super::{draw_in, theme_of};
+use super::{draw_in, fixture, theme_of};
 use crate::tui::app::model::Focus;
 
 /// The style of the first cell of a text.

@@ -1,10 +1,8 @@
 //! Tables and columns, as the catalogue has them, and what makes new ones.
 
-use crate::adapter::Column;
-use crate::adapter::Index;
+use crate::adapter::{Column, Index};
 use crate::db::Statement;
-use crate::store::sql::dialect::catalogue;
-use crate::store::sql::dialect::{Expressions, IndexPlace, NameLimit, NewTable, Place};
+use crate::store::sql::dialect::{Expressions, IndexPlace, NameLimit, NewTable, Place, catalogue};
 
 /// What a database's catalogue says of tables, and what makes new ones.
 pub(crate) trait Catalogue: Expressions {
