@@ -19,9 +19,9 @@ const MOST: usize = 200_000;
 /// The most that is read where each row brings its heavy columns along.
 pub(crate) const MOST_HEAVY: usize = 2_000;
 
-/// What part of a window is tried next that ran into its deadline: each try costs as much as that, and a window grows again
-/// by itself.
-const BACK_OFF: usize = 8;
+/// What part of a window is tried next that ran into its deadline: each try costs a whole deadline, and a window that is too
+/// small doubles with each read.
+const BACK_OFF: usize = 32;
 
 /// Questions of which something is remembered.
 const REMEMBERED: usize = 100;
@@ -242,7 +242,7 @@ mod tests {
             while pace.back_off(pace.window(MOST)) {
                 tried.push(pace.window(MOST));
             }
-            assert!(tried.ends_with(&[25, 3, 1]) || tried.ends_with(&[7, 1]), "{tried:?}");
+            assert!(tried.ends_with(&[125, 3, 1]) || tried.ends_with(&[6, 1]), "{tried:?}");
             pace.learn(1, Duration::from_secs(1));
             assert_eq!(pace.window(MOST), 1);
             for _ in 0..12 {

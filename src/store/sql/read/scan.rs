@@ -281,22 +281,35 @@ impl Scan<'_> {
             rows: size,
         };
         let mut sql = Sql::new(self.layout.dialect);
-        sql.push("SELECT * FROM (SELECT ");
+        sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
-        self.push_hit(&mut sql);
-        sql.push(", rn FROM ");
+        // A row comes back because it passes, or as the last of the window. Only of that one it is asked again whether it
+        // passes: a filter may read a text of megabytes.
+        sql.push(&format!(", CASE WHEN rn < {size} THEN 1 ELSE "));
+        self.push_passes(&mut sql);
+        sql.push(" END AS hit, rn FROM ");
         let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, forward);
         self.layout.dialect.window(&mut sql, &shape, within);
         sql.push(&self.layout.join);
-        sql.push(&format!(") AS x WHERE hit = 1 OR rn = {size}"));
+        sql.push(&format!(" WHERE rn = {size} OR "));
+        self.push_passes(&mut sql);
+        sql.push(" = 1");
         sql.done()
     }
 
     /// Writes a column: whether a row passes.
     pub(crate) fn push_hit(&self, sql: &mut Sql) {
-        sql.push(", CASE WHEN ");
+        sql.push(", ");
+        self.push_passes(sql);
+        sql.push(" AS hit");
+    }
+
+    /// Writes 1 for a row that passes, 0 for one that does not. No planner sees a condition in it, by which it would read the
+    /// rows of a window in another order.
+    fn push_passes(&self, sql: &mut Sql) {
+        sql.push("CASE WHEN ");
         self.judge.push(sql);
-        sql.push(" THEN 1 ELSE 0 END AS hit");
+        sql.push(" THEN 1 ELSE 0 END");
     }
 
     /// Writes which rows of a segment a window may hold, whether or not they pass.
