@@ -75,7 +75,9 @@ impl Sample {
             ("backtrace", trace),
             (
                 "lineage",
-                self.find(LINEAGE, &mut used, |c| self.text(c).or(self.uuid(c)).or(self.whole(c)).map(|_| "text")),
+                self.find(LINEAGE, &mut used, |c| {
+                    self.text(c).or(self.uuid(c)).or(self.integer_kind(c)).map(|_| "text")
+                }),
             ),
             ("touched", self.find(TOUCHED, &mut used, |c| self.time(c))),
         ];
@@ -129,8 +131,8 @@ impl Sample {
 
     /// A count, which some tables keep in a column that could hold fractions.
     fn count<'a>(&'a self, names: &[&str], used: &mut BTreeSet<&'a str>) -> Option<Guess<'a>> {
-        let mut guess = self.find(names, used, |c| self.whole(c).or(self.number(c)).map(|_| "int"))?;
-        if self.whole(guess.column).is_none() {
+        let mut guess = self.find(names, used, |c| self.integer_kind(c).or(self.number(c)).map(|_| "int"))?;
+        if self.integer_kind(guess.column).is_none() {
             guess.sql = Some(self.cast(guess.column, ["bigint", "SIGNED", "INTEGER"]));
         }
         Some(guess)

@@ -9,7 +9,7 @@ use super::error::line_of;
 const OPEN: &str = "…";
 
 /// Where the first of them stands, and all of them as a sentence; nothing where the file is whole.
-pub(super) fn unwritten(text: &str, root: &DeTable<'_>) -> Option<(usize, String)> {
+pub(super) fn unfilled_places(text: &str, root: &DeTable<'_>) -> Option<(usize, String)> {
     let mut places = Vec::new();
     table(root, "", &mut places);
     places.sort();

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
 
-use super::draft_check::unwritten;
+use super::draft_check::unfilled_places;
 use super::error::{line_of, with_suggestion};
 use super::library::NOTATIONS;
 use super::spec::{Field, FieldKind, Keep, MessageSpec, Spec, Undo, Verb, VerbStep};
@@ -66,7 +66,7 @@ impl<'i> ParsedFile<'i> {
     /// With its name.
     fn read(text: &'i str) -> Result<(String, Self), LocatedError> {
         let mut root = DeTable::parse(text).map_err(fault)?.into_inner();
-        if let Some((at, message)) = unwritten(text, &root) {
+        if let Some((at, message)) = unfilled_places(text, &root) {
             return Err((Some(at), message));
         }
         let name = take_name(&mut root)?;

@@ -53,7 +53,7 @@ pub async fn on(session: SourceChoice, origin: Origin, args: &ConsoleArgs, banne
     session.record_reveal(&origin.name).await?;
     let opener = Arc::new(SourceOpener::new(session, origin));
     // A filter makes another first screen. The source is waited for in any case, and called first.
-    let look = opener.first_look(filter.is_all());
+    let look = opener.check_source(filter.is_all());
     let (looked, ()) = tokio::join!(look, async { drop(tokio::task::spawn_blocking(tui::warm_up)) });
     looked?;
     let launch = Launch {
@@ -119,7 +119,7 @@ impl SourceOpener {
 
     /// Looks before the console comes up, so that what cannot be mended by waiting is said in the shell. A source that
     /// is merely away is no reason to stay away: the console waits for it.
-    async fn first_look(self: &Arc<Self>, begins: bool) -> Result<()> {
+    async fn check_source(self: &Arc<Self>, begins: bool) -> Result<()> {
         let budget = Budget::new(self.statement);
         let looking = open::survey_silently(&self.session, self.origin.clone(), &budget);
         // An operator who sees nothing for long does not know whether anything happens: the console says it.

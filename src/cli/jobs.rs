@@ -81,7 +81,7 @@ impl<'a, W: Write> JobPrinter<'a, W> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn settled(&mut self, job: &RunJob) -> io::Result<()> {
+    pub fn write_outcome(&mut self, job: &RunJob) -> io::Result<()> {
         let (outcome, reason) = match &job.outcome {
             None => ("not started", None),
             Some(Outcome::Done(note)) => ("done", note.as_ref()),
@@ -140,7 +140,7 @@ pub async fn of_run(
         let Some(last) = jobs.last() else { break };
         after = last.ord;
         for job in &jobs {
-            printer.settled(job)?;
+            printer.write_outcome(job)?;
         }
     }
     Ok(printer.end()?)

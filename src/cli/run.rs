@@ -70,12 +70,12 @@ pub async fn confirmed(
         return Ok(Code::Partly);
     };
     let receipt = receipt.inspect_err(|error| {
-        let way_on = way_on(run, &opened.reach);
+        let resume_command = way_on(run, &opened.reach);
         match error {
             RunError::Ledger(LedgerError::Unusable { .. }) => {
-                output::say(&format!("once the ledger can be written, go on with `{way_on}`"));
+                output::say(&format!("once the ledger can be written, go on with `{resume_command}`"));
             }
-            RunError::Ledger(LedgerError::Moved { .. }) => output::say(&lost(&last.borrow().tally, &way_on)),
+            RunError::Ledger(LedgerError::Moved { .. }) => output::say(&lost(&last.borrow().tally, &resume_command)),
             _ => {}
         }
     })?;

@@ -44,7 +44,7 @@ pub struct SourceChoice {
 }
 
 /// Says once what is to be known of where passwords are kept.
-fn remark(target: &Target) {
+fn warn_about_passwords(target: &Target) {
     static SAID: std::sync::Once = std::sync::Once::new();
     if let Some(remark) = target.remark() {
         SAID.call_once(|| super::output::say(&format!("dlq-tui: warning: {}", Clean::line(remark))));
@@ -168,7 +168,7 @@ impl SourceChoice {
     pub fn named(&self, source: &Source) -> Result<Origin> {
         let url = source.url()?;
         let target = Target::from_url(url.expose_secret()).with_context(|| format!("source `{}`", source.name))?;
-        remark(&target);
+        warn_about_passwords(&target);
         Ok(Origin {
             name: source.name.clone(),
             target,
@@ -185,7 +185,7 @@ impl SourceChoice {
     }
 
     fn unnamed(&self, target: Target, named_by: &str, reach: Vec<String>) -> Origin {
-        remark(&target);
+        warn_about_passwords(&target);
         Origin {
             name: target.label(),
             target,

@@ -49,7 +49,7 @@ struct StoreRecord {
 pub async fn run(session: &SourceChoice, args: &SourcesArgs) -> Result<Code> {
     let mut records = Vec::new();
     for (name, origin) in origins(session)? {
-        records.push(look(session, name, origin).await);
+        records.push(probe(session, name, origin).await);
     }
     let reached = records.iter().filter(|r| r.reachable).count();
     let code = match reached {
@@ -75,7 +75,7 @@ fn origins(session: &SourceChoice) -> Result<Vec<(String, Result<Origin>)>> {
     Ok(first.into_iter().chain(configured).collect())
 }
 
-async fn look(session: &SourceChoice, source: String, origin: Result<Origin>) -> SourceOutput {
+async fn probe(session: &SourceChoice, source: String, origin: Result<Origin>) -> SourceOutput {
     let mut record = SourceOutput {
         source,
         address: None,

@@ -42,7 +42,7 @@ pub async fn run(opened: &OpenedStore, args: &UndoArgs) -> Result<Code> {
 ///
 /// # Errors
 /// When source or ledger cannot be read, or the list not be written.
-pub async fn foresee(opened: &OpenedStore, ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
+pub async fn write_preview(opened: &OpenedStore, ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
     let mut out = Vec::new();
     let mut printer = JobPrinter::new(&mut out, format, &plan.run)?;
     let mut broken = Ok(());

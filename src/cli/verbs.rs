@@ -179,7 +179,7 @@ pub(super) async fn plan_and_go(opened: &OpenedStore, ledger: &Ledger, ask: Ask,
 async fn show_only(opened: &OpenedStore, ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
     let by_job = plan.options.undoes.is_some() && matches!(format, Format::Jsonl | Format::Csv);
     let shown = match by_job {
-        true => undo::foresee(opened, ledger, plan, format).await,
+        true => undo::write_preview(opened, ledger, plan, format).await,
         false => Ok(()),
     };
     ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;

@@ -144,7 +144,7 @@ pub struct JobDetail {
     /// Those of them that hold, as it is stored, what the arguments were read from.
     pub decoded_from: Vec<String>,
     /// By what the same job is known across deaths (the framework's job id, what it says), where there is such a thing;
-    /// as [`super::lineage::kept`].
+    /// as [`super::lineage::stored_form`].
     pub lineage: Option<Untrusted>,
 }
 

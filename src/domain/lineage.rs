@@ -10,7 +10,7 @@ const WHOLE: usize = 64;
 
 /// The form in which a lineage is kept and compared: what looks like an id as it is, all else as a hash of 64 hexadecimal
 /// digits. A payload may hold what nobody should read in a ledger, however short it is.
-pub fn kept(lineage: &str) -> String {
+pub fn stored_form(lineage: &str) -> String {
     let is_id = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/".contains(&byte);
     if lineage.len() <= WHOLE && lineage.bytes().all(is_id) {
         return lineage.to_owned();
@@ -45,10 +45,10 @@ mod tests {
 
     #[test]
     fn long_lineages_are_kept_by_their_hash() {
-        assert_eq!(kept("6f1c2d3e-0001"), "6f1c2d3e-0001");
-        assert_eq!(kept("{\"pin\":1}").len(), 64);
+        assert_eq!(stored_form("6f1c2d3e-0001"), "6f1c2d3e-0001");
+        assert_eq!(stored_form("{\"pin\":1}").len(), 64);
         let long = "x".repeat(65);
-        assert_eq!(kept(&long).len(), 64);
-        assert_ne!(kept(&long), kept(&"x".repeat(66)));
+        assert_eq!(stored_form(&long).len(), 64);
+        assert_ne!(stored_form(&long), stored_form(&"x".repeat(66)));
     }
 }

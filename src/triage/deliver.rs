@@ -60,7 +60,7 @@ type Delivered = (Vec<Option<Result<(), String>>>, String);
 impl CommandDestination {
     /// Starts the command for a batch, and says what it answered for each job.
     pub async fn ask(&self, batch: Vec<Message>) -> Vec<Answered> {
-        let (lines, twins) = request::told_apart(&batch);
+        let (lines, twins) = request::unique_keys(&batch);
         let (answers, reason) = match self.run(&lines).await {
             Ok(done) => done,
             Err(reason) => (vec![None; lines.len()], reason),
@@ -87,7 +87,7 @@ impl CommandDestination {
         // Reaps it; after the kill this does not wait.
         let _ = tokio::time::timeout(GRACE, child.wait()).await;
         let reason = self.reason(&name, &talk, status);
-        Ok((talk.answers.into_told(), reason))
+        Ok((talk.answers.into_answers(), reason))
     }
 
     fn start(&self) -> std::io::Result<Child> {

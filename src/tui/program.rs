@@ -46,7 +46,7 @@ impl Program for ConsoleProgram {
             self.theme = theme_of(&self.drawn_with);
         }
         if let Some(deepest) = view::draw(&self.model, &self.theme, frame, now) {
-            self.model.overlay.hold(deepest);
+            self.model.overlay.clamp_scroll(deepest);
             self.model.overlay.drawn();
         }
         self.model.drawn();

@@ -40,7 +40,7 @@ impl Sample {
         let pair = unique.iter().find_map(|columns| {
             let [a, b] = columns.as_slice() else { return None };
             [(*a, *b), (*b, *a)].into_iter().find_map(|(scope, key)| {
-                let kind = self.whole(key).or(self.uuid(key))?;
+                let kind = self.integer_kind(key).or(self.uuid(key))?;
                 self.text(scope).map(|_| (scope, key, kind))
             })
         });

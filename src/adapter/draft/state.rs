@@ -38,7 +38,7 @@ impl Sample {
         };
         let flag = |c: &Column| {
             let is = ["is_", "has_"].iter().any(|start| c.name.to_ascii_lowercase().starts_with(start));
-            (self.is_boolean(c) || is && self.whole(c).is_some()).then_some("text")
+            (self.is_boolean(c) || is && self.integer_kind(c).is_some()).then_some("text")
         };
         let found = self
             .find(STATE, used, |_| Some("text"))

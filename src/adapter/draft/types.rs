@@ -46,7 +46,7 @@ impl Sample {
         (words.iter().any(|w| data_type.contains(w)) || data_type.is_empty()).then_some("text")
     }
 
-    pub(super) fn whole(&self, column: &Column) -> Option<&'static str> {
+    pub(super) fn integer_kind(&self, column: &Column) -> Option<&'static str> {
         let data_type = column.data_type.to_ascii_lowercase();
         (data_type.contains("int") || data_type.contains("serial")).then_some("int")
     }
@@ -68,7 +68,7 @@ impl Sample {
     pub(super) fn number(&self, column: &Column) -> Option<&'static str> {
         let data_type = column.data_type.to_ascii_lowercase();
         let words = ["numeric", "decimal", "real", "double", "float", "number"];
-        (self.whole(column).is_some() || words.iter().any(|w| data_type.contains(w))).then_some("int")
+        (self.integer_kind(column).is_some() || words.iter().any(|w| data_type.contains(w))).then_some("int")
     }
 
     /// Yes or no, as the database spells it.
@@ -79,7 +79,7 @@ impl Sample {
 
     /// What can tell rows apart.
     pub(super) fn identifies(&self, column: &Column) -> Option<&'static str> {
-        self.whole(column).or(self.uuid(column)).or(self.text(column))
+        self.integer_kind(column).or(self.uuid(column)).or(self.text(column))
     }
 
     /// The few values of a column, whatever its type.
@@ -91,7 +91,7 @@ impl Sample {
 
     /// The words of a column that holds few.
     pub(super) fn words(&self, column: &Column) -> Option<BTreeSet<&str>> {
-        self.few(column).filter(|_| self.whole(column).is_none() && !self.is_boolean(column))
+        self.few(column).filter(|_| self.integer_kind(column).is_none() && !self.is_boolean(column))
     }
 
     /// A column as SQL names it.

@@ -93,7 +93,7 @@ fn replays(text: &str) -> Result<u64, String> {
 #[derive(Args, Debug)]
 pub struct PurgeArgs {
     /// Jobs in this state; may be given more than once.
-    #[arg(long, value_name = "STATE", required = true, value_parser = Choice::new(SETTLED.map(State::word), settled))]
+    #[arg(long, value_name = "STATE", required = true, value_parser = Choice::new(SETTLED.map(State::word), purgeable_state))]
     pub state: Vec<State>,
     /// Jobs that died and were last changed longer ago than this: `30d`.
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = age)]
@@ -110,7 +110,7 @@ pub struct PurgeArgs {
 const SETTLED: [State; 3] = [State::Resolved, State::Ignored, State::Dead];
 
 /// A state whose jobs can be purged.
-fn settled(word: &str) -> Result<State, String> {
+fn purgeable_state(word: &str) -> Result<State, String> {
     match State::from_word(word) {
         Some(state) if state != State::Retrying => Ok(state),
         Some(_) => Err("jobs that the framework still means to run are not purged".to_owned()),

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Looked;
+use super::Inspection;
 use super::finding::{Finding, print_to};
 use super::pseudonyms::{PseudonymKind, Pseudonyms};
 use crate::cli::args::Format;
@@ -59,7 +59,7 @@ struct BundleSection {
 /// When there is a file of that name, or it cannot be written.
 pub async fn write(
     session: &SourceChoice,
-    looked: &Looked,
+    inspected: &Inspection,
     log: Option<&Path>,
     asked: Option<&Path>,
     format: Format,
@@ -68,7 +68,7 @@ pub async fn write(
     let day = Timestamp::now().to_second();
     let usual = || PathBuf::from(format!("dlq-tui-doctor-{}.{ending}", day.split(' ').next().unwrap_or_default()));
     let path = asked.map_or_else(usual, Path::to_owned);
-    let document = document(session, looked, log).await;
+    let document = document(session, inspected, log).await;
     let mut text = Vec::new();
     match format {
         Format::Json => output::json(&mut text, &output::Versioned::new(&document))?,
@@ -106,13 +106,13 @@ fn plain(out: &mut impl Write, document: &BundleOutput) -> Result<()> {
     Ok(())
 }
 
-async fn document(session: &SourceChoice, looked: &Looked, log: Option<&Path>) -> BundleOutput {
-    let mut names = known(session, looked);
+async fn document(session: &SourceChoice, inspected: &Inspection, log: Option<&Path>) -> BundleOutput {
+    let mut names = known(session, inspected);
     let mut parts = vec![
         BundleSection { title: "system", lines: system() },
-        BundleSection { title: "config", lines: config(session, looked.is_config_broken) },
-        BundleSection { title: "adapters", lines: adapters(looked) },
-        BundleSection { title: "stores", lines: stores(looked) },
+        BundleSection { title: "config", lines: config(session, inspected.is_config_broken) },
+        BundleSection { title: "adapters", lines: adapters(inspected) },
+        BundleSection { title: "stores", lines: stores(inspected) },
         BundleSection { title: "ledger", lines: ledger(&session.paths.ledger()).await },
     ];
     if let Some(log) = log {
@@ -121,12 +121,12 @@ async fn document(session: &SourceChoice, looked: &Looked, log: Option<&Path>) -
     for line in parts.iter_mut().flat_map(|part| &mut part.lines) {
         *line = names.scrub(line);
     }
-    let findings = looked.findings.iter().map(|finding| finding.in_public(&mut |text| names.scrub(text))).collect();
+    let findings = inspected.findings.iter().map(|finding| finding.in_public(&mut |text| names.scrub(text))).collect();
     BundleOutput { about: HEAD.map(str::to_owned).into(), findings, parts }
 }
 
 /// Every name that is known to be somebody's own.
-fn known(session: &SourceChoice, looked: &Looked) -> Pseudonyms {
+fn known(session: &SourceChoice, inspected: &Inspection) -> Pseudonyms {
     let mut names = Pseudonyms::new(session.redactor().revealing(false));
     for source in session.config.sources.values() {
         names.know(PseudonymKind::Source, &source.name);
@@ -143,7 +143,7 @@ fn known(session: &SourceChoice, looked: &Looked) -> Pseudonyms {
     if let Some(target) = session.connect.url.as_deref().and_then(|url| Target::from_url(url).ok()) {
         names.know_target(&target);
     }
-    if let Some(surveyed) = &looked.surveyed {
+    if let Some(surveyed) = &inspected.surveyed {
         let engine = &surveyed.engine;
         names.know_target(&surveyed.origin.target);
         names.know(PseudonymKind::Database, engine.database());
@@ -200,9 +200,9 @@ fn config(session: &SourceChoice, is_broken: bool) -> Vec<String> {
     told.collect()
 }
 
-fn adapters(looked: &Looked) -> Vec<String> {
+fn adapters(inspected: &Inspection) -> Vec<String> {
     let version = env!("CARGO_PKG_VERSION");
-    let told = looked.library().adapters.iter().map(|adapter| match &adapter.origin {
+    let told = inspected.library().adapters.iter().map(|adapter| match &adapter.origin {
         None => format!("{} {version}", adapter.name),
         Some(_) => format!("{} (a file of the operator's, {} bytes)", adapter.name, adapter.text.len()),
     });
@@ -210,9 +210,9 @@ fn adapters(looked: &Looked) -> Vec<String> {
 }
 
 /// How the tables look that were found: never what stands in them.
-fn stores(looked: &Looked) -> Vec<String> {
+fn stores(inspected: &Inspection) -> Vec<String> {
     let mut lines = Vec::new();
-    for found in looked.surveyed.iter().flat_map(|surveyed| &surveyed.detection.found) {
+    for found in inspected.surveyed.iter().flat_map(|surveyed| &surveyed.detection.found) {
         lines.push(format!("{} by {}", found.label(), found.adapter));
         for column in &found.shape().columns {
             let null = if column.nullable { "" } else { " not null" };

@@ -112,7 +112,7 @@ impl Finding {
 }
 
 #[derive(Serialize)]
-struct DoctorReport<'a> {
+struct Inspection<'a> {
     source: &'a str,
     findings: &'a [Finding],
 }
@@ -121,7 +121,7 @@ struct DoctorReport<'a> {
 pub fn print(source: &str, findings: &[Finding], format: Format) -> Result<()> {
     let mut out = output::stdout();
     match format {
-        Format::Json => output::json(&mut out, &output::Versioned::new(DoctorReport { source, findings }))?,
+        Format::Json => output::json(&mut out, &output::Versioned::new(Inspection { source, findings }))?,
         Format::Jsonl => {
             for finding in findings {
                 output::json_line(&mut out, &output::Versioned::new(finding))?;

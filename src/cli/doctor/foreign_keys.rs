@@ -11,7 +11,7 @@ const ABOUT: &str = "foreign keys";
 ///
 /// # Errors
 /// When the database cannot be read.
-pub async fn look(section: &str, store: &SqlStore, budget: &Budget) -> Result<Vec<Finding>> {
+pub async fn check(section: &str, store: &SqlStore, budget: &Budget) -> Result<Vec<Finding>> {
     let found = store.followers(budget).await?;
     if !found.deletes {
         return Ok(vec![Finding::new(section, ABOUT, Level::Ok, "no verb deletes jobs here")]);

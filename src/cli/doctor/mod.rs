@@ -41,22 +41,22 @@ pub async fn run(cli: &Cli, args: &DoctorArgs, word: &str) -> Result<Code> {
         Err(error) => (SourceChoice::without_config(cli.connect.clone(), word), Some(error)),
     };
     let interrupted = signal::stop_requested();
-    let looked = tokio::select! {
+    let inspected = tokio::select! {
         // First: what was cut short by it must not be told as what was found.
         biased;
         () = interrupted => return Err(SourceError::Cancelled.into()),
-        looked = Looked::at(&session, broken.as_ref()) => looked,
+        inspected = Inspection::at(&session, broken.as_ref()) => inspected,
     };
-    let failed = looked.findings.iter().any(|finding| finding.level == Level::Fail);
+    let failed = inspected.findings.iter().any(|finding| finding.level == Level::Fail);
     if let Some(asked) = &args.bundle {
-        bundle::write(&session, &looked, cli.log_file.as_deref(), asked.as_deref(), args.output.output).await?;
+        bundle::write(&session, &inspected, cli.log_file.as_deref(), asked.as_deref(), args.output.output).await?;
     }
-    output::unless_gone(finding::print(&looked.name, &looked.findings, args.output.output))?;
+    output::unless_gone(finding::print(&inspected.name, &inspected.findings, args.output.output))?;
     Ok(if failed { Code::Failed } else { Code::Done })
 }
 
 /// Everything that was looked at.
-struct Looked {
+struct Inspection {
     /// The source's name, or its address without a secret.
     name: String,
     findings: Vec<Finding>,
@@ -66,7 +66,7 @@ struct Looked {
     is_config_broken: bool,
 }
 
-impl Looked {
+impl Inspection {
     async fn at(session: &SourceChoice, broken: Option<&anyhow::Error>) -> Self {
         let mut findings = Vec::new();
         let (mut name, mut surveyed, mut budget) =
@@ -90,10 +90,10 @@ impl Looked {
         let ui = &session.config.ui;
         findings.extend(terminal::here(ui.theme.map_or("auto", |theme| theme.word()), ui.ascii));
         let library = surveyed.is_none().then(|| Library::load(Some(session.paths.adapters())));
-        let mut looked = Self { name, findings, surveyed, library, is_config_broken: broken.is_some() };
-        let origins = config_sources::findings(session, broken, looked.library());
-        looked.findings.extend(origins);
-        looked
+        let mut inspected = Self { name, findings, surveyed, library, is_config_broken: broken.is_some() };
+        let origins = config_sources::findings(session, broken, inspected.library());
+        inspected.findings.extend(origins);
+        inspected
     }
 
     fn library(&self) -> &Library {

@@ -59,7 +59,7 @@ pub struct Pseudonyms {
     names: HashMap<String, String>,
     counts: BTreeMap<PseudonymKind, usize>,
     redactor: Redactor,
-    /// What is looked for, until another name is known: it takes a while to prepare.
+    /// What is inspected for, until another name is known: it takes a while to prepare.
     pattern: Option<Regex>,
 }
 

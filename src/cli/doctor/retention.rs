@@ -33,7 +33,7 @@ pub enum Eldest {
 ///
 /// # Errors
 /// When the database cannot be read.
-pub async fn look(section: &str, store: &SqlStore, rows: Option<u64>, budget: &Budget) -> Result<Vec<Finding>> {
+pub async fn check(section: &str, store: &SqlStore, rows: Option<u64>, budget: &Budget) -> Result<Vec<Finding>> {
     let eldest = eldest(store, budget).await?;
     Ok(findings(section, store.retention(), eldest, rows, store.clock()))
 }

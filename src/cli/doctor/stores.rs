@@ -52,9 +52,9 @@ async fn of_store(store: &SqlStore, found: &Found, label: &str, budget: &Budget)
         Ok(found) => bloat::findings(&upkeep, &found),
         Err(error) => failed(&upkeep, "bloat", error),
     });
-    let kept = retention::look(&upkeep, store, extent.rows, budget).await;
+    let kept = retention::check(&upkeep, store, extent.rows, budget).await;
     all.extend(kept.unwrap_or_else(|error| failed(&upkeep, "retention", error)));
-    let following = foreign_keys::look(&upkeep, store, budget).await;
+    let following = foreign_keys::check(&upkeep, store, budget).await;
     all.extend(following.unwrap_or_else(|error| failed(&upkeep, "foreign keys", error)));
     all
 }

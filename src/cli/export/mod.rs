@@ -141,7 +141,7 @@ async fn write(
         Selection::Filter(filter) => filter,
     };
     let mut walk = SelectedRows::new(opened, filter.clone(), args.limit);
-    let Some(columns) = columns else { return Ok(all(whole(opened, &mut walk, out).await?)) };
+    let Some(columns) = columns else { return Ok(all(write_details(opened, &mut walk, out).await?)) };
     let mut n = 0;
     while let Some(row) = walk.next().await? {
         columns.row(out, &row, None)?;
@@ -184,7 +184,7 @@ async fn named(
 }
 
 /// Writes jobs with everything, in the order of the walk.
-async fn whole(opened: &OpenedStore, walk: &mut SelectedRows<'_>, out: &mut impl Write) -> Result<u64> {
+async fn write_details(opened: &OpenedStore, walk: &mut SelectedRows<'_>, out: &mut impl Write) -> Result<u64> {
     let (mut n, mut gone) = (0, 0);
     loop {
         let ids: Vec<JobId> = walk.some(CHUNK).await?.into_iter().map(|row| row.id).collect();

@@ -94,7 +94,7 @@ impl MetricsSample {
         }
         if let Some(n) = self.growth {
             let growth = gauge(&mut registry, "dlq_deaths_5m", "Jobs that died within five minutes and are dead");
-            growth.set(whole(n));
+            growth.set(to_gauge(n));
         }
         if let Some(age) = self.oldest {
             let oldest: Gauge<f64, AtomicU64> = Gauge::default();
@@ -120,11 +120,11 @@ fn family(registry: &mut Registry, name: &str, about: &str, label: &str, values:
     let family = Family::<Labels, Gauge>::default();
     registry.register(name, about, family.clone());
     for (value, n) in values {
-        family.get_or_create(&vec![(label.to_owned(), value.to_string())]).set(whole(*n));
+        family.get_or_create(&vec![(label.to_owned(), value.to_string())]).set(to_gauge(*n));
     }
 }
 
-fn whole(n: u64) -> i64 {
+fn to_gauge(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 

@@ -79,7 +79,7 @@ impl FrameOrigins {
     }
 
     /// What all frames together tell about each.
-    pub(super) fn judge(&self, frames: &[&Parsed]) -> FrameClassifier<'_> {
+    pub(super) fn classifier(&self, frames: &[&Parsed]) -> FrameClassifier<'_> {
         let judge = FrameClassifier { origins: self, own_seen: false };
         let own_seen = frames.iter().any(|frame| frame.by_name && (judge.is_own(frame) || is_bare(frame)));
         FrameClassifier { own_seen, ..judge }

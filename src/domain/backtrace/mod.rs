@@ -170,7 +170,7 @@ impl Builder {
 
     fn finish(self, origins: &FrameOrigins) -> Backtrace {
         let frames: Vec<&Parsed> = self.entries.iter().filter_map(|(_, parsed)| parsed.as_ref()).collect();
-        let judge = origins.judge(&frames);
+        let judge = origins.classifier(&frames);
         let entry = |(text, parsed): (String, Option<Parsed>)| match parsed {
             None => BacktraceEntry {
                 text: text.into(),

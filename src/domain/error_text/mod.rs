@@ -63,7 +63,7 @@ fn thrown_in(text: &str) -> ErrorText<'_> {
     let end = THROWN_IN.as_ref().and_then(|place| place.find(head)).map_or(head.len(), |m| m.start());
     let bare = simple(&head[..end]);
     // Without a message the text is just the class.
-    if bare.class.is_none() && looks_like_class(&head[..end]) {
+    if bare.class.is_none() && is_class_name(&head[..end]) {
         return ErrorText { class: Some(&head[..end]), message: "" };
     }
     bare
@@ -90,10 +90,10 @@ fn simple(text: &str) -> ErrorText<'_> {
     let line = text.lines().next().unwrap_or("");
     if let Some(at) = line.find(": ").or_else(|| line.strip_suffix(':').map(str::len)) {
         let class = without_code(&line[..at]);
-        if looks_like_class(class) {
+        if is_class_name(class) {
             return ErrorText { class: Some(class), message: text[at + 1..].trim() };
         }
-    } else if line.len() == text.len() && looks_like_class(line) {
+    } else if line.len() == text.len() && is_class_name(line) {
         return ErrorText { class: Some(line), message: "" };
     }
     ErrorText { class: None, message: text }
@@ -117,7 +117,7 @@ fn without_code(class: &str) -> &str {
 
 /// Whether `text` is written as classes are: words joined by `::`, `.` or `\` of which the last is capitalised, or one
 /// word with two humps or a telling end, or an `errno`.
-pub fn looks_like_class(text: &str) -> bool {
+pub fn is_class_name(text: &str) -> bool {
     if text.len() > 200 || !is_word(text) {
         return false;
     }

@@ -31,11 +31,11 @@ impl Checked {
         if text.starts_with(['{', '[']) {
             return Self(is_valid(&text).then_some(text));
         }
-        Self::whole(decode_double(&text).into_owned())
+        Self::verbatim(decode_double(&text).into_owned())
     }
 
     /// JSON as it stands.
-    pub fn whole(text: String) -> Self {
+    pub fn verbatim(text: String) -> Self {
         Self(is_valid(&text).then_some(text))
     }
 
@@ -143,7 +143,7 @@ mod tests {
     fn places_are_filled_byte_for_byte() {
         let template = Template::parse(r#"{"id": {id}, "n":{n},"s":"{id} \"{n}","e":{}}"#).expect("well formed");
         assert_eq!(template.names().collect::<Vec<_>>(), ["id", "n"]);
-        let (id, n) = (Checked::text("a\"b"), Checked::whole("12345678901234567890.10".to_owned()));
+        let (id, n) = (Checked::text("a\"b"), Checked::verbatim("12345678901234567890.10".to_owned()));
         let out = template.render(|name| match name {
             "id" => Some(&id),
             "n" => Some(&n),
@@ -163,7 +163,7 @@ mod tests {
     fn a_value_that_is_missing_or_not_json_is_named() {
         let template = Template::parse("[{a.b}]").expect("well formed");
         assert_eq!(template.render(|_| None), Err(TemplateError::Unknown("a.b".into())));
-        let (list, cut) = (Checked::whole("1, 2".to_owned()), Checked::json("[1".to_owned()));
+        let (list, cut) = (Checked::verbatim("1, 2".to_owned()), Checked::json("[1".to_owned()));
         assert_eq!(template.render(|_| Some(&list)), Err(TemplateError::NotJson("a.b".into())));
         assert_eq!(template.render(|_| Some(&cut)), Err(TemplateError::NotJson("a.b".into())));
         let twice = Checked::json(r#""[1,2.50]""#.to_owned());

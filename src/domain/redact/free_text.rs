@@ -68,7 +68,7 @@ const PERCENT_LEVELS: usize = 2;
 /// What is cut off in the middle of a secret is taken for a secret to its end. Escapes are looked behind, and stay as they
 /// are where nothing is replaced.
 pub(super) fn redact(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, str> {
-    match replaced(text, spans(text, &is_secret, JSON_LEVELS, PERCENT_LEVELS)) {
+    match replaced(text, secret_ranges(text, &is_secret, JSON_LEVELS, PERCENT_LEVELS)) {
         Some(masked) => Cow::Owned(masked),
         None => Cow::Borrowed(text),
     }
@@ -77,9 +77,9 @@ pub(super) fn redact(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, st
 /// The same for the inside of a JSON string, whose escapes are no part of its text; `None` where there are none.
 pub(super) fn redact_string(inside: &str, is_secret: impl Fn(&str) -> bool) -> Option<String> {
     let Some(text) = Escapes::Json.taken_off(inside) else {
-        return replaced(inside, spans(inside, &is_secret, 0, PERCENT_LEVELS));
+        return replaced(inside, secret_ranges(inside, &is_secret, 0, PERCENT_LEVELS));
     };
-    let mut found = spans(&text, &is_secret, JSON_LEVELS - 1, PERCENT_LEVELS);
+    let mut found = secret_ranges(&text, &is_secret, JSON_LEVELS - 1, PERCENT_LEVELS);
     Escapes::Json.put_back(inside, &mut found);
     replaced(inside, found)
 }
@@ -108,14 +108,14 @@ fn replaced(text: &str, mut spans: Vec<MatchRange>) -> Option<String> {
 }
 
 /// Where secrets lie in `text`, in no order: as it stands, and behind its escapes.
-fn spans(text: &str, is_secret: &dyn Fn(&str) -> bool, json: usize, percent: usize) -> Vec<MatchRange> {
-    let mut found = bare_spans(text, is_secret);
+fn secret_ranges(text: &str, is_secret: &dyn Fn(&str) -> bool, json: usize, percent: usize) -> Vec<MatchRange> {
+    let mut found = unescaped_secret_ranges(text, is_secret);
     // What ends where its quotes do ends there: behind its escapes, quotes within it look like those around it.
     let told: Vec<MatchRange> =
         found.iter().copied().filter(|(_, end)| is_quote(text[*end..].trim_start_matches('\\'))).collect();
     let mut behind = |escapes: Escapes, json: usize, percent: usize| {
         if let Some(plain) = escapes.taken_off(text) {
-            let mut spans = spans(&plain, is_secret, json, percent);
+            let mut spans = secret_ranges(&plain, is_secret, json, percent);
             escapes.put_back(text, &mut spans);
             spans.retain(|(at, _)| !told.iter().any(|(start, end)| start <= at && at < end));
             found.extend(spans);
@@ -134,7 +134,7 @@ fn is_quote(text: &str) -> bool {
     text.starts_with(['"', '\''])
 }
 
-fn bare_spans(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<MatchRange> {
+fn unescaped_secret_ranges(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<MatchRange> {
     let mut hits: Vec<MatchRange> = Vec::new();
     if text.contains([':', '=']) {
         pairs(text, &is_secret, &mut hits);

@@ -181,7 +181,7 @@ impl Redactor {
                 if let Some(masked) = self.string(raw) {
                     found.push((node, SecretMatch::Within(masked)));
                 }
-                option_value = self.option(raw).then(|| doc.end(node)).filter(|next| is_word_beside(doc, node, *next));
+                option_value = self.option(raw).then(|| doc.end(node)).filter(|next| is_value_after(doc, node, *next));
             }
             node += 1;
         }
@@ -267,7 +267,7 @@ impl Redactor {
 }
 
 /// Whether `next` is a string in the same array as `node`, and no option itself.
-fn is_word_beside(doc: &Document, node: NodeId, next: NodeId) -> bool {
+fn is_value_after(doc: &Document, node: NodeId, next: NodeId) -> bool {
     let array = doc.parent(node).filter(|above| doc.kind(*above) == NodeKind::Array && next < doc.end(*above));
     array.is_some() && doc.kind(next) == NodeKind::String && !doc.raw(next).starts_with("\"-")
 }

@@ -48,7 +48,7 @@ pub(super) fn sanitise(text: &str, breaks: Breaks) -> Cow<'_, str> {
     let mut chars = text[start..].char_indices().map(|(i, c)| (start + i, c)).peekable();
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|&(_, c)| c);
-        match scan.judge(c, next) {
+        match scan.classify(c, next) {
             CharVerdict::Pass => scan.pass(c),
             CharVerdict::Swallow => scan.replace(at, c, |_| ()),
             CharVerdict::Picture(picture) => scan.replace(at, c, |out| out.push(picture)),
@@ -90,7 +90,7 @@ impl<'a> CharScan<'a> {
         Self { text, breaks, out: String::new(), copied: 0, has_base: false, marks: 0, measured: 0, column: 0 }
     }
 
-    fn judge(&mut self, c: char, next: Option<char>) -> CharVerdict {
+    fn classify(&mut self, c: char, next: Option<char>) -> CharVerdict {
         match c {
             ' '..='~' => CharVerdict::Pass,
             '\n' if self.breaks == Breaks::Kept => CharVerdict::Pass,
@@ -101,12 +101,12 @@ impl<'a> CharScan<'a> {
             '\u{7F}' => CharVerdict::Picture('␡'),
             _ if is_plain(c) => CharVerdict::Pass,
             _ if is_invisible(c) || is_part_of_emoji(c) => CharVerdict::Code,
-            _ if extends(c) => self.judge_mark(),
+            _ if extends(c) => self.classify_mark(),
             _ => CharVerdict::Pass,
         }
     }
 
-    fn judge_mark(&mut self) -> CharVerdict {
+    fn classify_mark(&mut self) -> CharVerdict {
         if !self.has_base {
             return CharVerdict::Code;
         }

@@ -257,7 +257,7 @@ pub(super) async fn check_destination(
                 let found = catalogue.iter_mut().find(|(name, _)| name == schema);
                 let Some(found) = found.and_then(|(_, tables)| tables.get_mut(*table)) else { continue };
                 for column in columns.keys() {
-                    epoch_columns::look_at(engine, schema, (table, found), column, budget).await?;
+                    epoch_columns::read_column_ranges(engine, schema, (table, found), column, budget).await?;
                 }
             }
             look(&catalogue)

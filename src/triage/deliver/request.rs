@@ -50,7 +50,7 @@ impl DeliveryRequest {
 
 /// The lines of a batch, and which of its jobs have none: those with the `id` of one before them, for which no answer
 /// could be told to be.
-pub(super) fn told_apart(batch: &[Message]) -> (Vec<DeliveryRequest>, Vec<bool>) {
+pub(super) fn unique_keys(batch: &[Message]) -> (Vec<DeliveryRequest>, Vec<bool>) {
     let mut ids = HashSet::new();
     let (mut lines, mut twins) = (Vec::new(), Vec::new());
     for line in batch.iter().map(DeliveryRequest::new) {

@@ -85,7 +85,7 @@ impl DeliveryAnswers {
     }
 
     /// The answers in the order of the batch.
-    pub(super) fn into_told(self) -> Vec<Option<Result<(), String>>> {
+    pub(super) fn into_answers(self) -> Vec<Option<Result<(), String>>> {
         self.told
     }
 

@@ -54,7 +54,7 @@ fn histogram_head(height: u16) -> u16 {
 /// Lines of the open job that are not its text: the error where there is room, the identity, the tabs, and the remark
 /// that some texts need.
 fn detail_head(model: &Model, height: u16) -> u16 {
-    let remark = model.detail.document.as_ref().is_some_and(|d| d.remark(model.detail.tab).is_some());
+    let remark = model.detail.document.as_ref().is_some_and(|d| d.note(model.detail.tab).is_some());
     2 + u16::from(height >= 8) + u16::from(remark)
 }
 

@@ -745,7 +745,7 @@ fn the_help_begins_with_the_pane_and_is_searched() {
 fn a_page_that_was_scrolled_beyond_its_end_goes_back_at_the_first_key() {
     let mut console = Console::with_jobs(1);
     console.keys("? G");
-    console.model.overlay.hold(40);
+    console.model.overlay.clamp_scroll(40);
     console.keys("k");
     assert!(matches!(console.model.overlay, Overlay::Help(page) if page.reading.top == 39));
 }

@@ -33,7 +33,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
         empty::draw(canvas, body, &absent(model));
         return;
     };
-    let remark = document.remark(detail.tab);
+    let remark = document.note(detail.tab);
     let mut line = 0;
     if head > 2 + usize::from(remark.is_some()) {
         draw_line(canvas, area, 0, failure(model, &document.detail.row), 1);

@@ -34,7 +34,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) 
     draw_line(canvas, area, 0, first, GAP);
     if area.height > 1 {
         let mut second = totals(model, theme, now);
-        second.extend(pace(model, theme, now));
+        second.extend(growth_and_cost(model, theme, now));
         second.extend(activity(model));
         draw_line(canvas, area, 1, second, GAP);
     }
@@ -125,7 +125,7 @@ fn totals<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>
 }
 
 /// How fast the dead grow, what polls cost, and how far the count has got that takes its time.
-fn pace<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>> {
+fn growth_and_cost<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>> {
     let mut items = Vec::new();
     // That of a filter's jobs stands beside their number.
     if model.filter.written.is_all() {
@@ -135,7 +135,7 @@ fn pace<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>> 
         items.push(Ranked::left(8, polls(model)));
     }
     // Why numbers are estimates, and that it will pass.
-    let recount = model.histogram.recount_share().map(|share| format!("recount {}", format::progress(share)));
+    let recount = model.histogram.count_progress().map(|share| format!("recount {}", format::progress(share)));
     items.extend(recount.map(|recount| Ranked::left(7, Phrase::of(StyleRole::Dim, recount))));
     items
 }

@@ -106,7 +106,7 @@ pub(crate) fn read(layout: &Layout, row: Row) -> Result<Read> {
         Some(places) => arguments.map(|text| encoding::decode(&text, places).into_owned()),
         None => arguments,
     };
-    let lineage = cells.text()?.map(|lineage| lineage::kept(&lineage));
+    let lineage = cells.text()?.map(|lineage| lineage::stored_form(&lineage));
     Ok(Read {
         entry: Entry { row, position, lineage },
         message,

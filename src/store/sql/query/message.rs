@@ -123,7 +123,7 @@ fn as_json(kind: FieldKind, text: Option<String>) -> Checked {
         (
             FieldKind::Int | FieldKind::Natural | FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs,
             Some(text),
-        ) => Checked::whole(text),
+        ) => Checked::verbatim(text),
         (_, Some(text)) => Checked::text(&text),
     }
 }

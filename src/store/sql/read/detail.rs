@@ -102,7 +102,7 @@ fn detail(layout: &Layout, others: &[&Column], mut row: Row) -> Result<JobDetail
         backtrace,
         metadata,
         decoded_from: layout.decoded_from(),
-        lineage: lineage.map(|lineage| Untrusted::new(lineage::kept(&lineage))),
+        lineage: lineage.map(|lineage| Untrusted::new(lineage::stored_form(&lineage))),
         row: light.entry.row,
     })
 }

@@ -163,7 +163,7 @@ pub async fn survey<A: AsRef<[Adapter]>>(
     let specs = specs(adapters.as_ref(), db_kind, &catalogue);
     let functions = functions(&specs, &catalogue);
     complete(&engine, &mut catalogue, &functions, budget).await?;
-    epoch_columns::look(&engine, specs.iter().copied(), &mut catalogue, budget).await?;
+    epoch_columns::detect_epochs(&engine, specs.iter().copied(), &mut catalogue, budget).await?;
     let detection = matched(&specs, Seen { names, catalogue });
     Ok((engine, adapters, detection))
 }
@@ -178,7 +178,7 @@ pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> R
     let specs = specs(adapters, engine.kind(), &catalogue);
     let functions = functions(&specs, &catalogue);
     complete(engine, &mut catalogue, &functions, budget).await?;
-    epoch_columns::look(engine, specs.iter().copied(), &mut catalogue, budget).await?;
+    epoch_columns::detect_epochs(engine, specs.iter().copied(), &mut catalogue, budget).await?;
     Ok(matched(&specs, Seen { names, catalogue }))
 }
 

@@ -16,7 +16,7 @@ const VALUES: usize = 200;
 const ROWS: usize = 1_000;
 
 /// Looks at the columns of all tables that these layouts know as times or counts of time.
-pub(crate) async fn look<'a>(
+pub(crate) async fn detect_epochs<'a>(
     engine: &Engine,
     specs: impl Iterator<Item = (&'a Adapter, &'a [Spec])>,
     catalogue: &mut CatalogueTables,
@@ -39,7 +39,7 @@ pub(crate) async fn look<'a>(
         }
         for (name, column) in &wanted {
             if let Some(table) = tables.get_mut(*name) {
-                look_at(engine, schema, (name, table), column, budget).await?;
+                read_column_ranges(engine, schema, (name, table), column, budget).await?;
             }
         }
     }
@@ -47,7 +47,7 @@ pub(crate) async fn look<'a>(
 }
 
 /// Looks at one column of a table.
-pub(crate) async fn look_at(
+pub(crate) async fn read_column_ranges(
     engine: &Engine,
     schema: &str,
     (name, table): (&str, &mut Table),

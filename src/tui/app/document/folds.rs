@@ -30,13 +30,13 @@ impl LineFolds {
     /// Folds several parts at once.
     pub fn close_all(&mut self, parts: impl IntoIterator<Item = (usize, usize)>) {
         self.closed.extend(parts.into_iter().filter(|(first, last)| last > first));
-        self.settle();
+        self.rebuild_hidden_lines();
     }
 
     /// Unfolds the part that begins at `first`; those inside it keep their state.
     pub fn open(&mut self, first: usize) {
         if self.closed.remove(&first).is_some() {
-            self.settle();
+            self.rebuild_hidden_lines();
         }
     }
 
@@ -48,7 +48,7 @@ impl LineFolds {
     /// Unfolds whatever hides `line`.
     pub fn reveal(&mut self, line: usize) {
         self.closed.retain(|first, last| !(*first < line && line <= *last));
-        self.settle();
+        self.rebuild_hidden_lines();
     }
 
     /// Whether the part that begins at `line` is folded.
@@ -97,7 +97,7 @@ impl LineFolds {
         after.checked_sub(1).map(|i| self.outer[i])
     }
 
-    fn settle(&mut self) {
+    fn rebuild_hidden_lines(&mut self) {
         self.outer.clear();
         let mut before = 0;
         let mut end = None;

@@ -68,7 +68,7 @@ impl Palette {
         self.set.find_syntax_by_name(grammar.name())
     }
 
-    fn ink(&self, stack: &ScopeStack) -> Option<TextRole> {
+    fn text_role(&self, stack: &ScopeStack) -> Option<TextRole> {
         stack.scopes.iter().rev().find_map(|&scope| {
             self.meanings.iter().find(|(meaning, _)| meaning.is_prefix_of(scope)).map(|&(_, ink)| ink)
         })
@@ -93,12 +93,12 @@ fn coloured(grammar: Grammar, text: &str) -> Option<Vec<(usize, Option<TextRole>
     let mut runs = Vec::new();
     for (at, op) in ops {
         if runs.last().map_or(0, |&(end, _)| end) < at {
-            runs.push((at, palette.ink(&stack)));
+            runs.push((at, palette.text_role(&stack)));
         }
         stack.apply(&op).ok()?;
     }
     if runs.last().map_or(0, |&(end, _)| end) < text.len() {
-        runs.push((text.len(), palette.ink(&stack)));
+        runs.push((text.len(), palette.text_role(&stack)));
     }
     Some(runs)
 }

@@ -167,11 +167,11 @@ fn indent(line: &JsonLine<'_>) -> Styled {
 
 fn tokens(line: &JsonLine<'_>, styled: &mut Styled) {
     for token in &line.tokens {
-        styled.push(ink(token.kind), &token.clean());
+        styled.push(text_role(token.kind), &token.clean());
     }
 }
 
-fn ink(kind: TokenKind) -> TextRole {
+fn text_role(kind: TokenKind) -> TextRole {
     match kind {
         TokenKind::Key => TextRole::Key,
         TokenKind::String => TextRole::String,

@@ -156,7 +156,7 @@ impl JobDocument {
     }
 
     /// A sentence that must stand above a tab's text, such as why JSON is shown raw; `None` for most.
-    pub fn remark(&self, tab: Tab) -> Option<&str> {
+    pub fn note(&self, tab: Tab) -> Option<&str> {
         self.body(tab).remark.as_deref()
     }
 

@@ -61,7 +61,7 @@ fn arguments_that_were_encoded_twice_are_shown_decoded_with_exact_numbers() {
 fn arguments_that_are_no_json_are_shown_as_stored_with_the_reason() {
     let document = with_arguments("{\"a\": 1,\n\x1b[31mnot json");
     assert_eq!(shown(&document, Tab::Arguments)[0], "{\"a\": 1,");
-    assert!(document.remark(Tab::Arguments).expect("a reason").starts_with("shown as stored: not JSON at byte"));
+    assert!(document.note(Tab::Arguments).expect("a reason").starts_with("shown as stored: not JSON at byte"));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_tab_without_text_says_why() {
     let document = document(JobDetail { row: JobRow { error_class: None, ..row() }, ..detail() });
     for tab in Tab::ALL {
         assert!(shown(&document, tab).is_empty());
-        assert!(document.remark(tab).is_some_and(|remark| remark.len() > 10), "{tab:?}");
+        assert!(document.note(tab).is_some_and(|remark| remark.len() > 10), "{tab:?}");
         assert_eq!(document.size(tab), Size::default());
         let (folds, needle) = (LineFolds::default(), Needle::new("x").expect("words"));
         let pane = document.pane(tab, &folds, 80, true);

@@ -108,7 +108,7 @@ impl HistogramPane {
     }
 
     /// How far a recount has got that somebody may wait for: it was asked for, or what is shown meanwhile is an estimate.
-    pub fn recount_share(&self) -> Option<f32> {
+    pub fn count_progress(&self) -> Option<f32> {
         let is_old = self.shown.as_ref().is_some_and(|shown| shown.total.exactness != Exactness::Exact);
         self.recounted.filter(|_| self.counted_for != CountedFor::Leisure || is_old)
     }

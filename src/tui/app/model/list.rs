@@ -261,7 +261,7 @@ impl ListPane {
                     (self.arrived, self.behind) = (0, false);
                 }
                 self.top = 0;
-                self.settle(stood, height);
+                self.restore_cursor(stood, height);
             }
             ListSide::End => {
                 self.rows = LoadedRange { entries: page.entries.into(), above: page.next, below: None, since: None };
@@ -276,7 +276,7 @@ impl ListPane {
                 }
                 self.rows.lead();
                 if let Some(stood) = self.awaited.take() {
-                    self.settle(Some(stood), height);
+                    self.restore_cursor(Some(stood), height);
                 } else if self.place.is_none() {
                     self.place = self.rows.entries.front().map(|e| e.row.id.clone());
                 }
@@ -366,7 +366,7 @@ impl ListPane {
 
     /// After a reload: the cursor stays on its job, or on the one that has taken its place on screen. Where rows come in pieces
     /// it waits until it is known which.
-    fn settle(&mut self, stood: Option<Stood>, height: usize) {
+    fn restore_cursor(&mut self, stood: Option<Stood>, height: usize) {
         match (self.index(), stood, self.rows.entries.len().checked_sub(1)) {
             (Some(index), _, _) => self.put(index, height),
             (None, Some(stood), _) if self.may_come(&stood.at) => self.awaited = Some(stood),

@@ -153,7 +153,7 @@ impl LiveState {
     /// Takes in what a poll cost. A number that moves with every poll draws the eye, and keeps a terminal at the end of
     /// a thin line busy, for nothing: it changes when two polls in a row cost twice as much, or half. One that keeps the
     /// watch away for long is told at once.
-    pub fn heard_cost(&mut self, cost: Duration) {
+    pub fn received_cost(&mut self, cost: Duration) {
         let known = self.cost;
         let about_the_same = cost < known * 2 && known < cost * 2 || cost.abs_diff(known) < COST_STEP;
         let is_odd = known.is_zero() || !about_the_same;
@@ -222,7 +222,7 @@ mod tests {
     fn the_cost_of_polls_is_told_again_only_when_it_has_changed_for_good() {
         let mut live = LiveState::new(Duration::from_secs(1), LoadShare::DEFAULT);
         let mut told = |ms: u64| {
-            live.heard_cost(Duration::from_millis(ms));
+            live.received_cost(Duration::from_millis(ms));
             live.cost.as_millis()
         };
         assert_eq!([8, 12, 17, 6, 1].map(&mut told), [8; 5]);
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!([40, 81, 2, 80, 2, 2].map(&mut told), [80, 80, 80, 80, 80, 2]);
         assert_eq!(told(111), 111, "the next poll is eleven seconds away");
         live.restart();
-        live.heard_cost(Duration::from_millis(3));
+        live.received_cost(Duration::from_millis(3));
         assert_eq!(live.cost, Duration::from_millis(3), "of another source nothing is known");
     }
 

@@ -97,7 +97,7 @@ impl Overlay {
     }
 
     /// Scrolls by `by` lines; false where nothing can be scrolled. How many lines there are depends on the width, so
-    /// that the end is only known when it was drawn: see [`Overlay::hold`].
+    /// that the end is only known when it was drawn: see [`Overlay::clamp_scroll`].
     pub fn scroll(&mut self, by: isize) -> bool {
         let top = self.top_mut();
         let scrolls = top.is_some();
@@ -124,7 +124,7 @@ impl Overlay {
     }
 
     /// Takes back what was scrolled beyond the `deepest` line that can stand first.
-    pub fn hold(&mut self, deepest: usize) {
+    pub fn clamp_scroll(&mut self, deepest: usize) {
         self.top_mut().into_iter().for_each(|top| *top = (*top).min(deepest));
     }
 }
@@ -153,7 +153,7 @@ impl RunsPage {
     }
 
     /// Says when the runs are asked for again.
-    pub fn heard(&mut self, now: Timestamp) {
+    pub fn schedule_reload(&mut self, now: Timestamp) {
         let live = self.runs.iter().any(|run| matches!(run.state, RunState::Running | RunState::Freezing));
         self.next = Some(now.after(if live { RUNS_LIVE } else { RUNS_QUIET }));
     }

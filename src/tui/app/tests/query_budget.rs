@@ -53,15 +53,15 @@ fn how_far_a_recount_has_got_is_told_while_the_counts_are_old_or_when_it_was_ask
     };
     let mut console = recounting();
     console.answer(Slot::Histogram, half());
-    assert_eq!(console.model.histogram.recount_share(), Some(0.5), "the counts are a minute old");
+    assert_eq!(console.model.histogram.count_progress(), Some(0.5), "the counts are a minute old");
     console.keys("r");
-    assert_eq!(console.model.histogram.recount_share(), None);
+    assert_eq!(console.model.histogram.count_progress(), None);
     console.answer(Slot::Histogram, half());
-    assert_eq!(console.model.histogram.recount_share(), Some(0.5));
+    assert_eq!(console.model.histogram.count_progress(), Some(0.5));
     let mut whole = counted(&[("A", 4)]);
     whole.histogram.as_of = console.now;
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(whole))));
-    assert_eq!(console.model.histogram.recount_share(), None);
+    assert_eq!(console.model.histogram.count_progress(), None);
 }
 
 #[test]

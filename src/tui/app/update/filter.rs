@@ -32,7 +32,7 @@ fn restart(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.watermark = None;
     model.detail.close();
     let mut effects = vec![model.requests.cancel(Slot::Page)];
-    effects.extend(recount(model, now));
+    effects.extend(start_count(model, now));
     effects
 }
 
@@ -68,12 +68,12 @@ pub fn turn_facet(model: &mut Model, facet: Facet, now: Timestamp) -> Vec<Effect
     }
     model.histogram.turn_to(facet);
     let mut effects = preview::end(model);
-    effects.extend(recount(model, now));
+    effects.extend(start_count(model, now));
     effects
 }
 
 /// Counts the facet from the beginning; an estimate comes first where nothing is shown yet.
-pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+pub fn start_count(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.source.opened.is_none() {
         return Vec::new();
     }
@@ -83,9 +83,9 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     vec![model.requests.cancel(Slot::Poll), model.requests.ask(Slot::Histogram, request)]
 }
 
-/// As [`recount`], for whom it is said.
-pub fn recount_for(model: &mut Model, counted_for: CountedFor, now: Timestamp) -> Vec<Effect> {
-    let effects = recount(model, now);
+/// As [`start_count`], with for whom.
+pub fn start_count_for(model: &mut Model, counted_for: CountedFor, now: Timestamp) -> Vec<Effect> {
+    let effects = start_count(model, now);
     model.histogram.counted_for = counted_for;
     effects
 }
@@ -178,7 +178,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         shown.resolved = shown.written.resolve(server_now);
     }
     model.list.halted = false;
-    let mut effects = recount(model, now);
+    let mut effects = start_count(model, now);
     // The totals may take as long as a count: they wait until the first of it has come.
     (model.live.next_totals, model.live.totals_asked) = (None, true);
     if model.list.loaded {

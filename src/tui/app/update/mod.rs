@@ -76,7 +76,7 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
         Msg::PauseRun(paused) => runs::set_pause(model, paused),
         Msg::Terminate => terminate(model),
     };
-    effects.extend(preview::settle(model, now));
+    effects.extend(preview::update_preview(model, now));
     effects.extend(filter::fill(model));
     refit(model, before);
     let patience = model.detail.wait(now);
@@ -141,7 +141,7 @@ fn refit(model: &mut Model, before: (usize, usize, (usize, usize))) {
         model.list.fit(jobs);
     }
     if model.detail_size() != before.2 && model.shows_detail() {
-        reply::settle_document(model);
+        reply::clamp_document_cursor(model);
     }
 }
 

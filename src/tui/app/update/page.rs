@@ -1,6 +1,6 @@
 //! Rows of the list come.
 
-use super::reply::{fault, heard};
+use super::reply::{fault, source_answered};
 use super::{filter, preview};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -13,7 +13,7 @@ pub fn on_page(model: &mut Model, result: Result<Page, SourceError>, now: Timest
     let side = model.requests.page.take();
     match (result, side) {
         (Ok(page), Some(side)) => {
-            let mut effects = heard(model, now);
+            let mut effects = source_answered(model, now);
             preview::followed(model, now);
             let rows = model.list_rows();
             model.list.scan = match (page.scanned, model.list.scan) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::reply::{fault, heard};
+use super::reply::{fault, source_answered};
 use super::{filter, preview, reopen};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
@@ -38,7 +38,7 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
                     (CountedFor::Leisure, _) => filter::reconcile(model, now),
                     (_, true) => vec![filter::count(model, now)],
                     // What failed is tried again for whom it was.
-                    (_, false) => filter::recount_for(model, counted_for, now),
+                    (_, false) => filter::start_count_for(model, counted_for, now),
                 });
             }
         }
@@ -103,7 +103,7 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
             model.live.is_behind = e.took_too_long();
             if let SourceError::Timeout(after) = e {
                 model.live.purse.spend(after, now);
-                model.live.heard_cost(after);
+                model.live.received_cost(after);
             }
             model.live.next_poll = Some(now.after(model.live.poll.too_slow()));
             if model.live.is_behind && model.live.poll.is_stuck() && !is_counting(model) {
@@ -114,10 +114,10 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
             return fault(model, &e, "looking for changes", now);
         }
     };
-    let mut effects = heard(model, now);
+    let mut effects = source_answered(model, now);
     let is_paid = model.live.purse.is_paid(now);
     model.live.purse.spend(changes.cost, now);
-    model.live.heard_cost(changes.cost);
+    model.live.received_cost(changes.cost);
     model.live.is_behind = false;
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_poll = Some(now.after(model.live.poll.answered(changes.cost)));

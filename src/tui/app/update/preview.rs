@@ -19,7 +19,7 @@ pub fn moved(model: &mut Model, now: Timestamp) {
 
 /// Shows the jobs of the bar under the cursor where it has come to rest, and narrows to them where the keys have gone to another
 /// pane.
-pub fn settle(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+pub fn update_preview(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.screen.focus != Focus::Histogram {
         return leave(model, now);
     }

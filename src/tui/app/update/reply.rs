@@ -110,7 +110,7 @@ fn on_totals(model: &mut Model, result: Result<Vec<(State, Count)>, SourceError>
             if model.live.totals_changed {
                 polling::outdate_totals(model, now);
             }
-            heard(model, now)
+            source_answered(model, now)
         }
         Err(e) => {
             model.live.totals_changed = true;
@@ -137,7 +137,7 @@ pub fn fault(model: &mut Model, error: &SourceError, doing: &str, now: Timestamp
 }
 
 /// The source answered: when it had been lost, everything is read again.
-pub fn heard(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+pub fn source_answered(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match answered(model, now) {
         // Where nothing was open yet there is no again: it may be the store that cannot be opened.
         ConnectionState::Down { .. } if model.source.opened.is_some() => {
@@ -160,7 +160,7 @@ fn answered(model: &mut Model, now: Timestamp) -> ConnectionState {
 
 fn on_choices(model: &mut Model, choices: Vec<StoreChoice>, now: Timestamp) -> Vec<Effect> {
     // Beside an open store they come from what is known, and tell nothing of the link.
-    let mut effects = if model.source.opened.is_some() { Vec::new() } else { heard(model, now) };
+    let mut effects = if model.source.opened.is_some() { Vec::new() } else { source_answered(model, now) };
     let chosen = match (&model.source.wanted, choices.as_slice()) {
         (Some(name), _) => choices.iter().find(|c| c.name == *name),
         (None, [only]) => Some(only),
@@ -221,7 +221,7 @@ fn on_glance(model: &mut Model, result: Result<FirstScreen, SourceError>, now: T
         Err(_) => {
             // Each is asked for by itself then, and says what is wrong with it; `fill` asks for the page.
             model.requests.page = None;
-            return filter::recount_for(model, CountedFor::Opening, now);
+            return filter::start_count_for(model, CountedFor::Opening, now);
         }
     };
     let has_bars = estimate.is_some();
@@ -270,7 +270,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     if model.histogram.is_paid_for() {
         model.live.purse.spend(step.cost, now);
     }
-    let mut effects = heard(model, now);
+    let mut effects = source_answered(model, now);
     effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
     let keeps_polls = take_count(model, &step, rows);
@@ -362,11 +362,11 @@ fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, SourceE
 
 fn show_document(model: &mut Model, document: Arc<JobDocument>) {
     model.detail.document = Some(document);
-    settle_document(model);
+    clamp_document_cursor(model);
 }
 
 /// Keeps the cursor of the open job on screen.
-pub fn settle_document(model: &mut Model) {
+pub fn clamp_document_cursor(model: &mut Model) {
     let (width, height) = model.detail_size();
     let line = model.detail.view().line;
     model.detail.go(line, width, height);
@@ -384,7 +384,7 @@ pub fn on_past(model: &mut Model, job: &JobId, history: Vec<HistoryEntry>, repla
         }
         None => return Vec::new(),
     }
-    settle_document(model);
+    clamp_document_cursor(model);
     Vec::new()
 }
 

@@ -351,7 +351,7 @@ pub fn on_runs(model: &mut Model, runs: Vec<Run>, now: Timestamp) -> Vec<Effect>
         _ => model.say(format!("the runs have come: {} shows them", model.key(KeyCommand::Runs)), now),
     }
     if let Overlay::Runs(page) = &mut model.overlay {
-        page.heard(now);
+        page.schedule_reload(now);
     }
     Vec::new()
 }
@@ -362,7 +362,7 @@ pub fn on_runs_again(model: &mut Model, runs: Option<Vec<Run>>, now: Timestamp) 
         if let Some(runs) = runs {
             page.refresh(runs);
         }
-        page.heard(now);
+        page.schedule_reload(now);
     }
     Vec::new()
 }

@@ -50,7 +50,7 @@ pub fn draw(canvas: &mut Canvas<'_>, keys: &Keymap, page: &HelpPage) {
         false => lines(&sections, width, theme),
         true => {
             let width = (width - GAP) / 2;
-            beside(lines(&sections, width, theme), width + GAP, theme)
+            two_columns(lines(&sections, width, theme), width + GAP, theme)
         }
     };
     if lines.is_empty() {
@@ -113,7 +113,7 @@ fn lines(sections: &[Section], width: usize, theme: &Theme) -> Vec<Phrase<'stati
 }
 
 /// The second half of the lines beside the first, which takes so many columns.
-fn beside(mut left: Vec<Phrase<'static>>, width: usize, theme: &Theme) -> Vec<Phrase<'static>> {
+fn two_columns(mut left: Vec<Phrase<'static>>, width: usize, theme: &Theme) -> Vec<Phrase<'static>> {
     let right = left.split_off(left.len().div_ceil(2));
     let mut right = right.into_iter().skip_while(|line| line.parts().is_empty());
     let join = |line: Phrase<'static>| {

@@ -124,7 +124,7 @@ fn a_poll_that_cost_more_for_once_changes_nothing_on_the_screen() {
     let mut model = fixture::night((140, 45));
     let mut after = |ms| {
         let cost = Duration::from_millis(ms);
-        model.live.heard_cost(cost);
+        model.live.received_cost(cost);
         model.live.poll.answered(cost);
         frame(&model)
     };
