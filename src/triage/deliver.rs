@@ -52,7 +52,7 @@ pub struct Answered {
 }
 
 /// Why a job was not handed over that no answer could be told to be for.
-const TWIN: &str = "another job of this batch has the same id in its message: replay this one by itself";
+const DUPLICATE_ID: &str = "another job of this batch has the same id in its message: replay this one by itself";
 
 /// What the command said of each job, and what to say of those that it did not answer for.
 type Delivered = (Vec<Option<Result<(), String>>>, String);
@@ -60,18 +60,18 @@ type Delivered = (Vec<Option<Result<(), String>>>, String);
 impl CommandDestination {
     /// Starts the command for a batch, and says what it answered for each job.
     pub async fn ask(&self, batch: Vec<Message>) -> Vec<Answered> {
-        let (lines, twins) = request::unique_keys(&batch);
+        let (lines, duplicates) = request::unique_keys(&batch);
         let (answers, reason) = match self.run(&lines).await {
             Ok(done) => done,
             Err(reason) => (vec![None; lines.len()], reason),
         };
         let mut answers = answers.into_iter();
-        let answer = |(message, is_twin): (Message, bool)| {
-            let told = if is_twin { Some(Err(TWIN.to_owned())) } else { answers.next().flatten() };
+        let answer = |(message, is_duplicate): (Message, bool)| {
+            let told = if is_duplicate { Some(Err(DUPLICATE_ID.to_owned())) } else { answers.next().flatten() };
             let heard = told.is_some();
             Answered { id: message.id, result: told.unwrap_or_else(|| Err(reason.clone())), heard }
         };
-        batch.into_iter().zip(twins).map(answer).collect()
+        batch.into_iter().zip(duplicates).map(answer).collect()
     }
 
     async fn run(&self, batch: &[DeliveryRequest]) -> Result<Delivered, String> {

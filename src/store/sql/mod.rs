@@ -138,7 +138,7 @@ impl SqlStore {
 }
 
 /// A call to the store, of which the log is told: its name, how many rows came of it, and how long it took.
-fn told<'a, T: 'a>(
+fn logged<'a, T: 'a>(
     call: &'static str,
     work: impl Future<Output = Result<T>> + Send + 'a,
     rows: impl FnOnce(&T) -> usize + Send + 'a,
@@ -165,41 +165,45 @@ impl Store for SqlStore {
     }
 
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
-        told("estimate", self.statistics().read_statistics(facet, budget), |found| {
+        logged("estimate", self.statistics().read_statistics(facet, budget), |found| {
             found.as_ref().map_or(0, |h| h.bars.len())
         })
     }
 
     fn histogram<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
-        told("histogram", self.counter().count(query, budget), |step| step.histogram.bars.len())
+        logged("histogram", self.counter().count(query, budget), |step| step.histogram.bars.len())
     }
 
     fn abreast_for<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<u64>> {
-        told("abreast_for", self.reader().room(budget), |_| 1)
+        logged("abreast_for", self.reader().room(budget), |_| 1)
     }
 
     fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
-        told("totals", self.statistics().count_states(asked, budget), Vec::len)
+        logged("totals", self.statistics().count_states(asked, budget), Vec::len)
     }
 
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        told("page", self.reader().read_page(query, usize::MAX, usize::MAX, budget), |page| page.entries.len())
+        logged("page", self.reader().read_page(query, usize::MAX, usize::MAX, budget), |page| page.entries.len())
     }
 
     fn glance<'a>(&'a self, query: GlanceQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Glance>> {
-        told("glance", self.first_screen().read_glance(query, budget), |glance| glance.page.entries.len())
+        logged("glance", self.first_screen().read_glance(query, budget), |glance| glance.page.entries.len())
     }
 
     fn search<'a>(&'a self, query: PageQuery, screen: usize, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        told("search", self.reader().search_page(query, screen, budget), |page| page.entries.len())
+        logged("search", self.reader().search_page(query, screen, budget), |page| page.entries.len())
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
-        told("rows", self.context.in_parts(ids, move |part| Box::pin(self.reader().read_rows(part, budget))), Vec::len)
+        logged(
+            "rows",
+            self.context.in_parts(ids, move |part| Box::pin(self.reader().read_rows(part, budget))),
+            Vec::len,
+        )
     }
 
     fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
-        told(
+        logged(
             "details",
             self.context.in_parts(ids, move |part| Box::pin(Details::new(&self.context).read_details(part, budget))),
             Vec::len,
@@ -213,7 +217,7 @@ impl Store for SqlStore {
         filter: &'a Filter,
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Changes>> {
-        told("changes", self.poller().look_again(since, facet, filter, budget), |changes| changes.cells.len())
+        logged("changes", self.poller().look_again(since, facet, filter, budget), |changes| changes.cells.len())
     }
 
     fn freeze<'a>(
@@ -222,17 +226,17 @@ impl Store for SqlStore {
         cursor: Cursor,
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<FreezeStep>> {
-        told("freeze", self.reader().freeze_step(filter, cursor, budget), |step| step.jobs.len())
+        logged("freeze", self.reader().freeze_step(filter, cursor, budget), |step| step.jobs.len())
     }
 
     fn preparation<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
-        told("preparation", ArchiveTable::new(&self.context).missing_twin(action, budget), |missing| {
+        logged("preparation", ArchiveTable::new(&self.context).missing_archive(action, budget), |missing| {
             usize::from(missing.is_some())
         })
     }
 
     fn prepare<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
-        told("prepare", ArchiveTable::new(&self.context).make_twin(action, budget), |()| 0)
+        logged("prepare", ArchiveTable::new(&self.context).create_archive(action, budget), |()| 0)
     }
 
     fn consequences<'a>(
@@ -241,14 +245,14 @@ impl Store for SqlStore {
         keeps: bool,
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<String>>> {
-        told("consequences", ForeignKeys::new(&self.context).look_for_consequences(action, keeps, budget), Vec::len)
+        logged("consequences", ForeignKeys::new(&self.context).consequences(action, keeps, budget), Vec::len)
     }
 
     fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
-        told(
+        logged(
             "kept",
             self.context
-                .in_parts(ids, move |part| Box::pin(ArchiveTable::new(&self.context).in_twin(run, part, budget))),
+                .in_parts(ids, move |part| Box::pin(ArchiveTable::new(&self.context).archived(run, part, budget))),
             Vec::len,
         )
     }
@@ -272,7 +276,7 @@ impl Store for SqlStore {
         let refused = move |part| {
             Box::pin(Refusals::new(&self.context).refused(action, part, by_state, budget)) as BoxFuture<'a, _>
         };
-        told("unfit", self.context.in_parts(ids, refused), Vec::len)
+        logged("unfit", self.context.in_parts(ids, refused), Vec::len)
     }
 
     fn cautions<'a>(
@@ -281,7 +285,7 @@ impl Store for SqlStore {
         ids: &'a [JobId],
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<(String, u64)>>> {
-        told(
+        logged(
             "cautions",
             self.context
                 .in_parts(ids, move |part| Box::pin(Refusals::new(&self.context).read_cautions(action, part, budget))),
@@ -290,11 +294,11 @@ impl Store for SqlStore {
     }
 
     fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
-        told("look", Verbs::new(&self.context).look_at_batch(batch, budget), Vec::len)
+        logged("look", Verbs::new(&self.context).look_at_batch(batch, budget), Vec::len)
     }
 
     fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
-        told("as_kept", Restore::new(&self.context).read_as_kept(kept, budget), Vec::len)
+        logged("as_kept", Restore::new(&self.context).read_as_kept(kept, budget), Vec::len)
     }
 
     fn traced<'a>(
@@ -304,13 +308,13 @@ impl Store for SqlStore {
         ids: &'a [JobId],
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
-        told("traced", Transactions::new(&self.context).read_traces(action, run, ids, budget), |found| {
+        logged("traced", Transactions::new(&self.context).read_traces(action, run, ids, budget), |found| {
             found.as_ref().map_or(0, Vec::len)
         })
     }
 
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
-        told("ending", Transactions::new(&self.context).read_ending(transaction, budget), |_| 1)
+        logged("ending", Transactions::new(&self.context).read_ending(transaction, budget), |_| 1)
     }
 
     fn outcome_of<'a>(
@@ -319,7 +323,7 @@ impl Store for SqlStore {
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
-        told("outcome", self.reader().read_outcome(ids, kept, budget), Vec::len)
+        logged("outcome", self.reader().read_outcome(ids, kept, budget), Vec::len)
     }
 
     fn outcome_needs_kept(&self) -> bool {

@@ -18,7 +18,7 @@ use crate::domain::action::Action;
 use crate::store::sql::context::Context;
 use crate::store::sql::count::CountMemory;
 use crate::store::sql::open::capabilities::{abreast, defers, offers};
-use crate::store::sql::open::charset_check::misread;
+use crate::store::sql::open::charset_check::charset_refusal;
 use crate::store::sql::open::privileges::{Grant, Role};
 use crate::store::sql::open::undo_capabilities::undoable;
 use crate::store::sql::query::buckets::{Axis, Look};
@@ -58,7 +58,7 @@ pub async fn open(
     if let Some(reason) = Role::new(&engine, spec, found, &destination).blind(found) {
         return Err(SourceError::Denied(reason));
     }
-    if let Some(reason) = misread(&layout, found, &destination) {
+    if let Some(reason) = charset_refusal(&layout, found, &destination) {
         return Err(SourceError::Layout(reason));
     }
     let axis = Axis::of(&layout, true).ok_or_else(unspoken)?;

@@ -91,11 +91,11 @@ impl<'s> Verbs<'s> {
     }
 
     async fn attempt(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
-        if !matches!(work.way, VerbMethod::Steps(_) | VerbMethod::Twin) {
+        if !matches!(work.way, VerbMethod::Steps(_) | VerbMethod::ArchiveTable) {
             named(work).await?;
         }
         match work.way {
-            VerbMethod::Steps(_) | VerbMethod::Twin => {
+            VerbMethod::Steps(_) | VerbMethod::ArchiveTable => {
                 BatchWriter::new(self.context).move_rows(work, ids, budget).await
             }
             VerbMethod::Command(command) => BatchWriter::new(self.context).hand_over(work, command, ids, budget).await,
@@ -127,12 +127,12 @@ impl<'s> Verbs<'s> {
     async fn look_at_part(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
         let asker = &mut Asker::Look(budget);
         Ok(match work.way {
-            VerbMethod::Restore => Restore::new(self.context).look_at_places(asker, work, ids).await?,
+            VerbMethod::Restore => Restore::new(self.context).restorable(asker, work, ids).await?,
             VerbMethod::Recall(undo) => {
                 let found = Recall::new(self.context).find_live(asker, work, undo, ids).await?;
                 with_all(found.settled, &found.rows, |_| JobResult::Done)
             }
-            VerbMethod::Steps(_) | VerbMethod::Twin | VerbMethod::Command(_) => {
+            VerbMethod::Steps(_) | VerbMethod::ArchiveTable | VerbMethod::Command(_) => {
                 let free = |(id, result)| match result {
                     JobResult::Skipped(SkipReason::Locked) => (id, JobResult::Done),
                     result => (id, result),

@@ -52,13 +52,13 @@ impl DeliveryRequest {
 /// could be told to be.
 pub(super) fn unique_keys(batch: &[Message]) -> (Vec<DeliveryRequest>, Vec<bool>) {
     let mut ids = HashSet::new();
-    let (mut lines, mut twins) = (Vec::new(), Vec::new());
+    let (mut lines, mut duplicates) = (Vec::new(), Vec::new());
     for line in batch.iter().map(DeliveryRequest::new) {
         let is_new = ids.insert(line.id.clone());
-        twins.push(!is_new);
+        duplicates.push(!is_new);
         lines.extend(is_new.then_some(line));
     }
-    (lines, twins)
+    (lines, duplicates)
 }
 
 #[cfg(test)]

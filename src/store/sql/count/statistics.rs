@@ -187,8 +187,7 @@ impl<'s> Statistics<'s> {
             return Ok(vec![(State::Dead, Count::exact(n))]);
         };
         let word = self.context.layout.dialect.contract("v", FieldKind::Text);
-        let (group, by) =
-            (self.context.layout.dialect.group(&expr.text()), self.context.layout.dialect.told_apart("v"));
+        let (group, by) = (self.context.layout.dialect.group(&expr.text()), self.context.layout.dialect.group_key("v"));
         let from = &self.context.layout.from;
         sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY {by}"));
         let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();

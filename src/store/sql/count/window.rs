@@ -89,7 +89,7 @@ fn window_statement(
     sql.push(" FROM ");
     dialect.window(&mut sql, shape, within);
     sql.push(&scan.layout.join);
-    sql.push(&format!(") AS x GROUP BY {}", dialect.told_apart("v")));
+    sql.push(&format!(") AS x GROUP BY {}", dialect.group_key("v")));
     sql.done()
 }
 

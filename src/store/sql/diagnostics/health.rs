@@ -7,7 +7,7 @@ use crate::db::{DatabaseKind, Engine, Row, Statement, Value};
 use crate::domain::time::Timestamp;
 use crate::store::sql::diagnostics::Diagnostics;
 use crate::store::sql::dialect::Place;
-use crate::store::sql::dialect::catalogue::table_stats::vitals;
+use crate::store::sql::dialect::catalogue::table_stats::table_stats;
 use crate::store::{Budget, Result};
 
 /// Questions whose time is taken.
@@ -56,7 +56,7 @@ pub async fn connection(engine: &Engine, budget: &Budget) -> Result<Connection> 
         engine.read(std::slice::from_ref(&one), budget).await?;
         latency = latency.min(began.elapsed());
     }
-    let vitals = vitals(engine.kind());
+    let vitals = table_stats(engine.kind());
     let ask = async |sql: Option<&str>| -> Result<Option<Row>> {
         let Some(sql) = sql else { return Ok(None) };
         let rows = engine.read(&[Statement { sql: sql.to_owned(), binds: Vec::new() }], budget).await?.pop();
@@ -87,7 +87,7 @@ impl<'s> Diagnostics<'s> {
     /// When the database cannot be read.
     pub async fn housekeeping(self, budget: &Budget) -> Result<Housekeeping> {
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
-        let vitals = vitals(self.context.engine.kind());
+        let vitals = table_stats(self.context.engine.kind());
         let mut out = Housekeeping {
             visible: None,
             tidies_after: None,

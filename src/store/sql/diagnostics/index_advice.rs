@@ -8,7 +8,7 @@ use crate::db::Statement;
 use crate::db::cells::Cells;
 use crate::domain::job::State;
 use crate::store::sql::diagnostics::Diagnostics;
-use crate::store::sql::dialect::catalogue::table_stats::{Width, vitals};
+use crate::store::sql::dialect::catalogue::table_stats::{Width, table_stats};
 use crate::store::sql::dialect::{Place, dialect};
 use crate::store::sql::query::layout::{Part, part_of_facet};
 use crate::store::sql::schema::discovery::Found;
@@ -62,7 +62,7 @@ impl<'s> Diagnostics<'s> {
     /// # Errors
     /// When the database cannot be read.
     pub async fn extent(self, budget: &Budget) -> Result<Extent> {
-        let statement = vitals(self.context.engine.kind()).extent(self.place());
+        let statement = table_stats(self.context.engine.kind()).extent(self.place());
         let Some(row) = self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default().pop() else {
             return Ok(Extent::default());
         };
@@ -142,7 +142,7 @@ impl<'s> Diagnostics<'s> {
     /// the jobs that a replay of one value takes.
     fn facet_index(self, word: &str, column: &str, order: Option<&str>, state: Option<&str>) -> Index {
         let key = self.context.layout.key.column.as_deref();
-        let partial = vitals(self.context.engine.kind()).has_partial_indexes();
+        let partial = table_stats(self.context.engine.kind()).has_partial_indexes();
         let leading = state.filter(|state| !partial && *state != column);
         let mut columns: Vec<String> = leading.into_iter().chain([column]).map(str::to_owned).collect();
         for more in [order, key].into_iter().flatten() {
@@ -177,7 +177,7 @@ impl<'s> Diagnostics<'s> {
 
     fn missing(self, found: &Found, index: &Index, extent: Extent, measures: &Measures) -> MissingIndex {
         let ddl = dialect(self.context.engine.kind()).create_index(self.place(), index, found.columns.is_partitioned);
-        let vitals = vitals(self.context.engine.kind());
+        let vitals = table_stats(self.context.engine.kind());
         let share = index.only.as_ref().map_or(1.0, |_| measures.dead_share);
         let rows = extent.rows.map(|rows| rows as f64 * share);
         let width = |name: &String| {
@@ -204,7 +204,7 @@ impl<'s> Diagnostics<'s> {
         names.push(key);
         names.sort_unstable();
         names.dedup();
-        let statement: Statement = vitals(self.context.engine.kind()).widths(self.place(), &names, key);
+        let statement: Statement = table_stats(self.context.engine.kind()).widths(self.place(), &names, key);
         let mut widths = HashMap::new();
         for row in self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default() {
             let mut cells = Cells::new(row);

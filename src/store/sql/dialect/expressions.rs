@@ -32,7 +32,7 @@ pub(crate) trait Expressions: Sync {
     fn placeholder(&self, n: usize) -> String;
 
     /// A whole-number placeholder with the type that it needs.
-    fn whole(&self, place: &str) -> String {
+    fn integer_placeholder(&self, place: &str) -> String {
         place.to_owned()
     }
 
@@ -112,7 +112,7 @@ pub(crate) trait Expressions: Sync {
     }
 
     /// What such expressions are grouped by, once they have a name.
-    fn told_apart(&self, name: &str) -> String {
+    fn group_key(&self, name: &str) -> String {
         name.to_owned()
     }
 

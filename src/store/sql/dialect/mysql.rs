@@ -133,7 +133,7 @@ impl Expressions for MysqlDialect {
         format!("{converted} COLLATE utf8mb4_bin /*M! COLLATE utf8mb4_nopad_bin */")
     }
 
-    fn told_apart(&self, name: &str) -> String {
+    fn group_key(&self, name: &str) -> String {
         // Values are the same to the collation that MySQL has where they differ in spaces at the end. MariaDB passes over what is
         // marked for the versions of MySQL that it has no part in.
         format!("{name} /*!50700 , LENGTH({name}) */")
@@ -349,8 +349,8 @@ impl Writes for MysqlDialect {
         }
     }
 
-    fn kept(&self, column: &Column) -> (String, Form) {
-        types::kept(column, &format!("t.{}", self.quote(&column.name)))
+    fn snapshot_value(&self, column: &Column) -> (String, Form) {
+        types::snapshot_value(column, &format!("t.{}", self.quote(&column.name)))
     }
 
     fn nulls(&self, columns: &[&Column]) -> Option<String> {

@@ -58,7 +58,7 @@ impl Expressions for PostgresDialect {
         format!("${n}")
     }
 
-    fn whole(&self, place: &str) -> String {
+    fn integer_placeholder(&self, place: &str) -> String {
         format!("{place}::bigint")
     }
 
@@ -396,7 +396,7 @@ impl Writes for PostgresDialect {
         }
     }
 
-    fn kept(&self, column: &Column) -> (String, Form) {
+    fn snapshot_value(&self, column: &Column) -> (String, Form) {
         // Not as JSON: that has one null for two, no lower bounds of arrays, and rewrites what it takes.
         let value = format!("t.{}", self.quote(&column.name));
         let value = match column.data_type.as_str() {

@@ -45,7 +45,7 @@ impl Sql {
     /// Binds a whole number and pushes its placeholder.
     pub(crate) fn push_int(&mut self, value: i64) -> &mut Self {
         let place = self.bind(Bind::Int(Some(value)));
-        let place = self.dialect.whole(&place);
+        let place = self.dialect.integer_placeholder(&place);
         self.push(&place)
     }
 

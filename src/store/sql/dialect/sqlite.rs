@@ -393,7 +393,7 @@ impl Writes for SqliteDialect {
         }
     }
 
-    fn kept(&self, column: &Column) -> (String, Form) {
+    fn snapshot_value(&self, column: &Column) -> (String, Form) {
         // Types are those of the values. Text may hold anything, and a real loses digits where SQLite writes it out.
         let v = format!("t.{}", self.quote(&column.name));
         let tagged = format!(

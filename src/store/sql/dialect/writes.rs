@@ -44,7 +44,7 @@ pub(crate) trait Writes: Expressions {
     /// An instant that is given, or now, as a count since 1970.
     fn epoch_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, kind: FieldKind) -> String {
         match at {
-            Some(at) => self.whole(&sql.bind(Bind::Int(Some(epoch::epoch(kind, at, false))))),
+            Some(at) => self.integer_placeholder(&sql.bind(Bind::Int(Some(epoch::epoch(kind, at, false))))),
             None => self.now_epoch(kind),
         }
     }
@@ -53,7 +53,7 @@ pub(crate) trait Writes: Expressions {
     fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, zoned: bool) -> String;
 
     /// The value of a column of `t` as a contract column from which it can be had back exactly.
-    fn kept(&self, column: &Column) -> (String, Form);
+    fn snapshot_value(&self, column: &Column) -> (String, Form);
 
     /// Which of these columns of `t` are NULL, as a text of 0 and 1; `None` where a value that cannot be written out is an
     /// error, and not NULL.

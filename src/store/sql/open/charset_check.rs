@@ -9,7 +9,7 @@ use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::schema::discovery::Found;
 
 /// Why a layout is not read: one of its statements takes JSON apart that stands in such a column.
-pub(crate) fn misread(layout: &Layout, found: &Found, destination: &CheckedDestination) -> Option<String> {
+pub(crate) fn charset_refusal(layout: &Layout, found: &Found, destination: &CheckedDestination) -> Option<String> {
     let spec = &layout.spec;
     let beside = |name: &String| Some((name.clone(), found.neighbours()?.get(name)?));
     let live = match destination {
@@ -18,7 +18,7 @@ pub(crate) fn misread(layout: &Layout, found: &Found, destination: &CheckedDesti
     };
     let tables = std::iter::once((spec.table.clone(), &found.columns));
     let tables = tables.chain(spec.detect.tables.keys().filter_map(beside)).chain(live);
-    let odd = |column: &Column| layout.dialect.misread(column).map(str::to_owned);
+    let odd = |column: &Column| layout.dialect.unreadable_charset(column).map(str::to_owned);
     let odd_of = |(name, table): (String, &Table)| -> Vec<(String, String, String)> {
         let columns = table.columns.iter();
         columns.filter_map(|column| Some((name.clone(), column.name.clone(), odd(column)?))).collect()

@@ -9,7 +9,7 @@ use crate::db::{DatabaseKind, Engine};
 use crate::domain::action::Action;
 use crate::store::sql::dialect::catalogue::privileges::{On, grant, plain};
 use crate::store::sql::dialect::dialect;
-use crate::store::sql::schema::archive_name::twin_name;
+use crate::store::sql::schema::archive_name::archive_table_name;
 use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::schema::discovery::Found;
 
@@ -188,7 +188,7 @@ impl<'a> Role<'a> {
     }
 
     fn gather_twin(&self, found: &Found, gathered: &mut Gathered) {
-        let name = twin_name(&self.spec.table, dialect(self.db_kind).longest_name());
+        let name = archive_table_name(&self.spec.table, dialect(self.db_kind).longest_name());
         match found.neighbours().and_then(|tables| tables.get(&name)) {
             Some(twin) if twin.lacks(Right::Insert, &BTreeSet::new()) => {
                 gathered.entry((On::Table, self.twin())).or_default().insert(Right::Insert.word());
@@ -210,7 +210,7 @@ impl<'a> Role<'a> {
     }
 
     fn twin(&self) -> String {
-        self.label(&twin_name(&self.spec.table, dialect(self.db_kind).longest_name()))
+        self.label(&archive_table_name(&self.spec.table, dialect(self.db_kind).longest_name()))
     }
 
     /// The live table as somebody would write it.

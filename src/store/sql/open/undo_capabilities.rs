@@ -83,14 +83,15 @@ pub(crate) fn recallable(layout: &Layout, found: &Found, destination: &CheckedDe
 /// Why the jobs of a replay cannot be told from others: by the instant that only this replay gave each, in a column that
 /// does not keep all of it.
 fn rounded(layout: &Layout, text: &str, name: &str, table: &Table) -> Option<String> {
-    if let (Some(FieldKind::EpochS | FieldKind::EpochMs), Some(column)) = (layout.due, told_in(text).next()) {
+    if let (Some(FieldKind::EpochS | FieldKind::EpochMs), Some(column)) = (layout.due, run_after_columns(text).next()) {
         return Some(format!(
             "a replayed job is known by the microsecond that it was told to run at, and {name}.{column} counts whole \
              seconds or milliseconds"
         ));
     }
     let rounds = |column: &&Column| layout.dialect.rounds(&column.data_type);
-    let Column { name: column, data_type, .. } = told_in(text).filter_map(|name| table.column(name)).find(rounds)?;
+    let Column { name: column, data_type, .. } =
+        run_after_columns(text).filter_map(|name| table.column(name)).find(rounds)?;
     Some(format!(
         "a replayed job is known by the microsecond that it was told to run at, and {name}.{column} is {data_type}: it keeps \
          less of it; a column with six digits of the second's fraction makes later replays undoable"
@@ -98,7 +99,7 @@ fn rounded(layout: &Layout, text: &str, name: &str, table: &Table) -> Option<Str
 }
 
 /// The columns that a text compares with the instant that a replay gave each job.
-fn told_in(text: &str) -> impl Iterator<Item = &str> {
+fn run_after_columns(text: &str) -> impl Iterator<Item = &str> {
     let compared = text.match_indices("= b.run_after").filter_map(|(at, _)| text[..at].split_whitespace().next_back());
     compared.map(|column| column.rsplit_once('.').map_or(column, |(_, name)| name))
 }
@@ -111,7 +112,7 @@ mod tests {
     fn the_column_is_found_that_is_compared_with_a_jobs_own_instant() {
         let text =
             "SELECT 1 FROM jobs AS j JOIN {batch} ON j.run_after = b.run_after AND j.x = 1 WHERE due\n= b.run_after";
-        assert_eq!(told_in(text).collect::<Vec<_>>(), ["run_after", "due"]);
-        assert_eq!(told_in("SELECT b.run_after FROM {batch}").count(), 0);
+        assert_eq!(run_after_columns(text).collect::<Vec<_>>(), ["run_after", "due"]);
+        assert_eq!(run_after_columns("SELECT b.run_after FROM {batch}").count(), 0);
     }
 }

@@ -141,7 +141,7 @@ impl Grouping<'_> {
         sql.push(&format!(" FROM {from} WHERE "));
         judge.push(&mut sql);
         within(&mut sql);
-        sql.push(&format!(") AS x GROUP BY {}", dialect.told_apart("v")));
+        sql.push(&format!(") AS x GROUP BY {}", dialect.group_key("v")));
         if slot.is_some() {
             sql.push(", s");
         }

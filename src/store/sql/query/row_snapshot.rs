@@ -35,7 +35,7 @@ impl Keeping {
     pub(crate) fn of(dialect: &dyn Dialect, columns: &[Column], keep: &Keep) -> Self {
         let wanted = |column: &&Column| keep.holds(&column.name);
         let read = |column: &Column| {
-            let (expr, form) = dialect.kept(column);
+            let (expr, form) = dialect.snapshot_value(column);
             (member(&column.name), expr, form)
         };
         let columns: Vec<&Column> = columns.iter().filter(wanted).collect();

@@ -6,8 +6,8 @@ use crate::store::sql::dialect::NameLimit;
 /// What it ends with.
 const SUFFIX: &str = "_archive";
 
-/// The name of a table's twin; one that would be too long is cut, and told apart from others by a hash.
-pub(crate) fn twin_name(table: &str, limit: NameLimit) -> String {
+/// The name of a table's archive; one that would be too long is cut, and told apart from others by a hash.
+pub(crate) fn archive_table_name(table: &str, limit: NameLimit) -> String {
     let room = match limit {
         NameLimit::Bytes(most) if table.len() + SUFFIX.len() > most => most,
         NameLimit::Characters(most) if table.chars().count() + SUFFIX.len() > most => most,
@@ -35,15 +35,15 @@ mod tests {
 
     #[test]
     fn a_name_that_is_too_long_is_cut_and_stays_its_own() {
-        assert_eq!(twin_name("jobs_dlq", NameLimit::Bytes(63)), "jobs_dlq_archive");
+        assert_eq!(archive_table_name("jobs_dlq", NameLimit::Bytes(63)), "jobs_dlq_archive");
         let (one, two) = (format!("{}a", "x".repeat(60)), format!("{}b", "x".repeat(60)));
-        let names = [&one, &two].map(|table| twin_name(table, NameLimit::Bytes(63)));
+        let names = [&one, &two].map(|table| archive_table_name(table, NameLimit::Bytes(63)));
         assert!(names.iter().all(|name| name.len() == 63 && name.ends_with(SUFFIX)), "{names:?}");
         assert_ne!(names[0], names[1]);
-        assert_eq!(names[0], twin_name(&one, NameLimit::Bytes(63)), "the same each time");
+        assert_eq!(names[0], archive_table_name(&one, NameLimit::Bytes(63)), "the same each time");
         let wide = "\u{fc}".repeat(60);
-        assert!(twin_name(&wide, NameLimit::Bytes(63)).len() <= 63);
-        assert_eq!(twin_name(&wide, NameLimit::Characters(64)).chars().count(), 64);
-        assert_eq!(twin_name(&wide, NameLimit::None), format!("{wide}{SUFFIX}"));
+        assert!(archive_table_name(&wide, NameLimit::Bytes(63)).len() <= 63);
+        assert_eq!(archive_table_name(&wide, NameLimit::Characters(64)).chars().count(), 64);
+        assert_eq!(archive_table_name(&wide, NameLimit::None), format!("{wide}{SUFFIX}"));
     }
 }

@@ -6,7 +6,7 @@ use crate::adapter::{Adapter, Spec, Table, fit};
 use crate::db::cells::Cells;
 use crate::db::{Engine, Row};
 use crate::store::sql::dialect::{catalogue::table_names, dialect};
-use crate::store::sql::schema::archive_name::twin_name;
+use crate::store::sql::schema::archive_name::archive_table_name;
 use crate::store::sql::schema::discovery::{CatalogueTables, read_catalogue};
 use crate::store::{Budget, Result};
 
@@ -149,7 +149,7 @@ fn renamed<'a>(
         let tables: Option<&BTreeMap<String, Table>> =
             catalogue.iter().find(|(name, _)| name == schema).map(|(_, tables)| tables);
         // Jobs are archived in a table that looks like their own.
-        table != &twin_name(&spec.table, longest)
+        table != &archive_table_name(&spec.table, longest)
             && tables.is_some_and(|tables| {
                 let beside = |name: &str| tables.get(&format!("{prefix}{name}{suffix}")).or_else(|| tables.get(name));
                 fit(spec, |name| if name == spec.table { tables.get(table) } else { beside(name) }).is_empty()

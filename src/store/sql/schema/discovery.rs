@@ -7,9 +7,9 @@ use crate::adapter::{Adapter, Column, Lacks, Misfit, Right, RowSecurity, Spec, T
 use crate::db::cells::Cells;
 use crate::db::target::Target;
 use crate::db::{DatabaseKind, Engine, EngineOptions, Row, Statement};
-use crate::store::sql::dialect::catalogue::foreign_keys::ties;
+use crate::store::sql::dialect::catalogue::foreign_keys::foreign_key_catalogue;
 use crate::store::sql::dialect::{IndexPlace, Place, Unique, catalogue::privileges, dialect};
-use crate::store::sql::schema::archive_name::twin_name;
+use crate::store::sql::schema::archive_name::archive_table_name;
 use crate::store::sql::schema::destination::ReplayDestination;
 use crate::store::sql::schema::epoch_columns;
 use crate::store::{Budget, Result, SourceError};
@@ -198,9 +198,9 @@ fn specs<'a>(adapters: &'a [Adapter], db_kind: DatabaseKind, catalogue: &Catalog
 /// The tables that tell the layouts apart, and those that their jobs are archived in.
 fn names(adapters: &[Adapter], db_kind: DatabaseKind) -> Vec<String> {
     let limit = dialect(db_kind).longest_name();
-    let twins = adapters.iter().flat_map(Adapter::tables).map(|table| twin_name(table, limit));
+    let archives = adapters.iter().flat_map(Adapter::tables).map(|table| archive_table_name(table, limit));
     let names = adapters.iter().flat_map(|a| a.tables().union(a.beside())).cloned();
-    names.chain(twins).collect::<BTreeSet<String>>().into_iter().collect()
+    names.chain(archives).collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 /// The layouts that a catalogue holds.
@@ -314,7 +314,7 @@ async fn complete(engine: &Engine, catalogue: &mut CatalogueTables, names: &[Str
     };
     let policies = asked(&veiled, &|names| dialect.policies(names));
     let functions = asked(names, &|names| dialect.functions(names));
-    let heirs = asked(&parents, &|names| ties(engine.kind()).heirs(names));
+    let heirs = asked(&parents, &|names| foreign_key_catalogue(engine.kind()).heirs(names));
     let is_asked = [policies.is_some(), functions.is_some(), heirs.is_some()];
     let statements: Vec<Statement> = policies.into_iter().chain(functions).chain(heirs).collect();
     if statements.is_empty() {

@@ -81,7 +81,7 @@ impl<'s> Restore<'s> {
     /// One transaction: those whose key is free are inserted with all that was kept.
     pub(crate) async fn restore(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         let mut tx = self.context.begin(budget).await?;
-        let places = self.look_at_places(&mut Asker::Tx(&mut tx), work, ids).await;
+        let places = self.restorable(&mut Asker::Tx(&mut tx), work, ids).await;
         let places = match places {
             Ok(places) => places,
             Err(error) => return undo(tx, error.into()).await,
@@ -117,7 +117,7 @@ impl<'s> Restore<'s> {
     }
 
     /// Which of these jobs can be put back: `Done` where a copy is at hand and the key is free.
-    pub(crate) async fn look_at_places(
+    pub(crate) async fn restorable(
         self,
         asker: &mut Asker<'_, '_>,
         work: &Work<'_>,

@@ -1,4 +1,4 @@
-//! The table beside a dead-letter table that jobs are archived in: its twin, with the same columns and two more.
+//! The table beside a dead-letter table that jobs are archived in, with the same columns and two more.
 //!
 //! It has no constraint but its key, no default and no sequence of its own: whatever could stand in the one table can
 //! stand in the other. Whether it still has every column is looked at in each batch, while that batch holds its rows and
@@ -13,12 +13,12 @@ use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{BatchRow, Dialect};
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::sql::schema::archive_name::twin_name;
+use crate::store::sql::schema::archive_name::archive_table_name;
 use crate::store::sql::schema::discovery::{read_catalogue, without_transactions};
 use crate::store::sql::write::batch::Filled;
 use crate::store::{Availability, Batch, Budget, Preparation, Result, SourceError};
 
-/// The columns that only a twin has: when a row came, and with which run.
+/// The columns that only an archive has: when a row came, and with which run.
 const AT: &str = "archived_at";
 const RUN: &str = "archive_run";
 
@@ -29,11 +29,11 @@ struct ArchiveColumn {
     definition: String,
 }
 
-/// A table and its twin, as they stand now.
+/// A table and its archive, as they stand now.
 #[derive(Debug, Default)]
 struct Pair {
     table: Vec<ArchiveColumn>,
-    twin: Vec<ArchiveColumn>,
+    archive: Vec<ArchiveColumn>,
 }
 
 /// Makes the archive table, and moves rows into it.
@@ -47,18 +47,18 @@ impl<'s> ArchiveTable<'s> {
         Self { context }
     }
 
-    pub(crate) async fn missing_twin(self, action: Action, budget: &Budget) -> Result<Option<Preparation>> {
+    pub(crate) async fn missing_archive(self, action: Action, budget: &Budget) -> Result<Option<Preparation>> {
         if action != Action::Archive || matches!(self.context.info.availability(action), Availability::Disabled(_)) {
             return Ok(None);
         }
         let rows = self.context.engine.read(&[self.pair_statement()], budget).await?.pop().unwrap_or_default();
         let pair = self.pair(rows)?;
-        if pair.twin.is_empty() {
-            let creates = format!("{}.{}", self.context.layout.schema, self.twin_name());
-            return Ok(Some(Preparation { creates, ddl: self.twin_ddl(&pair.table)? }));
+        if pair.archive.is_empty() {
+            let creates = format!("{}.{}", self.context.layout.schema, self.archive_name());
+            return Ok(Some(Preparation { creates, ddl: self.archive_ddl(&pair.table)? }));
         }
-        self.check_twin(&pair)?;
-        let name = self.twin_name();
+        self.check_archive(&pair)?;
+        let name = self.archive_name();
         let catalogue = read_catalogue(&self.context.engine, std::slice::from_ref(&name), budget).await?;
         let here = catalogue.iter().find(|(schema, _)| *schema == self.context.layout.schema);
         match here.and_then(|(_, tables)| without_transactions(&name, tables.get(&name)?)) {
@@ -67,8 +67,8 @@ impl<'s> ArchiveTable<'s> {
         }
     }
 
-    pub(crate) async fn make_twin(self, action: Action, budget: &Budget) -> Result<()> {
-        let Some(missing) = self.missing_twin(action, budget).await? else { return Ok(()) };
+    pub(crate) async fn create_archive(self, action: Action, budget: &Budget) -> Result<()> {
+        let Some(missing) = self.missing_archive(action, budget).await? else { return Ok(()) };
         let mut tx = self.context.begin(budget).await?;
         let made = match tx.execute(&Statement { sql: missing.ddl, binds: Vec::new() }).await {
             Ok(_) => tx.commit().await,
@@ -80,7 +80,7 @@ impl<'s> ArchiveTable<'s> {
         match made {
             Ok(()) => Ok(()),
             // Somebody else may have made it between the two looks.
-            Err(error) => match self.missing_twin(action, budget).await? {
+            Err(error) => match self.missing_archive(action, budget).await? {
                 None => Ok(()),
                 Some(missing) => Err(SourceError::Input(format!(
                     "{} could not be created: {error}; `dlq-tui archive --dry-run` prints the statement for a role that may",
@@ -90,16 +90,16 @@ impl<'s> ArchiveTable<'s> {
         }
     }
 
-    pub(crate) async fn in_twin(self, run: &str, ids: &[JobId], budget: &Budget) -> Result<Vec<JobId>> {
+    pub(crate) async fn archived(self, run: &str, ids: &[JobId], budget: &Budget) -> Result<Vec<JobId>> {
         let rows = self.context.engine.read(&[self.pair_statement()], budget).await?.pop().unwrap_or_default();
         let pair = self.pair(rows)?;
-        if !is_twin(&pair.twin) {
+        if !is_archive(&pair.archive) {
             return Ok(Vec::new());
         }
         let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let ids: Vec<String> = self.context.valid(ids).into_iter().map(|id| id.as_str().to_owned()).collect();
         let mut sql = Sql::new(dialect);
-        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, self.twin()));
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, self.archive()));
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
         sql.push(&format!(" AND t.{} = ", dialect.quote(RUN)));
         let place = sql.text(run);
@@ -109,22 +109,22 @@ impl<'s> ArchiveTable<'s> {
         Ok(ids.collect::<Result<Vec<_>>>()?.into_iter().flatten().map(JobId::new).collect())
     }
 
-    /// The statements that move rows which are held into the twin.
-    pub(crate) async fn twin_statements(
+    /// The statements that move rows which are held into the archive.
+    pub(crate) async fn create_statements(
         self,
         tx: &mut Tx<'_>,
         batch: &Batch,
         rows: &[BatchRow],
     ) -> Result<Vec<Filled>> {
         let pair = self.pair(tx.fetch(self.pair_statement()).await?)?;
-        self.check_twin(&pair)?;
+        self.check_archive(&pair)?;
         let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
         let fill = Fill { ids: &ids, run: &batch.run, ..Fill::of(layout, None) };
         let quoted: Vec<String> = pair.table.iter().map(|column| dialect.quote(&column.name)).collect();
         let mut copy = Sql::new(dialect);
         let (into, of) = (quoted.join(", "), quoted.join(", t."));
-        copy.push(&format!("INSERT INTO {} ({into}, {AT}, {RUN}) SELECT t.{of}, ", self.twin()));
+        copy.push(&format!("INSERT INTO {} ({into}, {AT}, {RUN}) SELECT t.{of}, ", self.archive()));
         push(&mut copy, "{now}, {run} FROM {table} AS t WHERE {ids}", &fill);
         let mut delete = Sql::new(dialect);
         delete.push(&dialect.delete_from(&layout.table));
@@ -133,25 +133,25 @@ impl<'s> ArchiveTable<'s> {
         Ok(vec![each(1, copy.done()), each(2, delete.done())])
     }
 
-    fn twin_name(self) -> String {
-        twin_name(&self.context.layout.spec.table, self.context.layout.dialect.longest_name())
+    fn archive_name(self) -> String {
+        archive_table_name(&self.context.layout.spec.table, self.context.layout.dialect.longest_name())
     }
 
-    /// The twin, quoted, with its schema.
-    fn twin(self) -> String {
+    /// The archive, quoted, with its schema.
+    fn archive(self) -> String {
         let dialect = self.context.layout.dialect;
-        format!("{}.{}", dialect.quote(&self.context.layout.schema), dialect.quote(&self.twin_name()))
+        format!("{}.{}", dialect.quote(&self.context.layout.schema), dialect.quote(&self.archive_name()))
     }
 
     fn pair_statement(self) -> Statement {
         self.context
             .layout
             .dialect
-            .definitions(&self.context.layout.schema, &[self.context.layout.spec.table.clone(), self.twin_name()])
+            .definitions(&self.context.layout.schema, &[self.context.layout.spec.table.clone(), self.archive_name()])
     }
 
     fn pair(self, rows: Vec<Row>) -> Result<Pair> {
-        let (table, twin) = (&self.context.layout.spec.table, self.twin_name());
+        let (table, archive) = (&self.context.layout.spec.table, self.archive_name());
         let mut pair = Pair::default();
         for row in rows {
             let mut cells = Cells::new(row);
@@ -160,14 +160,14 @@ impl<'s> ArchiveTable<'s> {
             let column = ArchiveColumn { name, definition };
             match of {
                 of if of == *table => pair.table.push(column),
-                of if of == twin => pair.twin.push(column),
+                of if of == archive => pair.archive.push(column),
                 _ => {}
             }
         }
         Ok(pair)
     }
 
-    fn twin_ddl(self, table: &[ArchiveColumn]) -> Result<String> {
+    fn archive_ddl(self, table: &[ArchiveColumn]) -> Result<String> {
         let dialect = self.context.layout.dialect;
         let label = format!("{}.{}", self.context.layout.schema, self.context.layout.spec.table);
         if let Some(own) = table.iter().find(|column| [AT, RUN].contains(&column.name.as_str())) {
@@ -186,7 +186,7 @@ impl<'s> ArchiveTable<'s> {
         // A key may come back: some databases give the number of a deleted row to a new one.
         Ok(format!(
             "CREATE TABLE {} (\n{columns}    {AT} {} NOT NULL,\n    {RUN} {} NOT NULL,\n    PRIMARY KEY ({}, {RUN})\n){}",
-            self.twin(),
+            self.archive(),
             new.instant,
             new.word,
             dialect.quote(key),
@@ -194,20 +194,20 @@ impl<'s> ArchiveTable<'s> {
         ))
     }
 
-    /// Whether the twin is ours, and holds whatever the table holds.
-    fn check_twin(self, pair: &Pair) -> Result<()> {
+    /// Whether the archive is ours, and holds whatever the table holds.
+    fn check_archive(self, pair: &Pair) -> Result<()> {
         let schema = &self.context.layout.schema;
-        let (table, twin) =
-            (format!("{schema}.{}", self.context.layout.spec.table), format!("{schema}.{}", self.twin_name()));
-        if pair.twin.is_empty() {
-            return Err(SourceError::Input(format!("{twin} is gone: archive again to create it")));
+        let (table, archive) =
+            (format!("{schema}.{}", self.context.layout.spec.table), format!("{schema}.{}", self.archive_name()));
+        if pair.archive.is_empty() {
+            return Err(SourceError::Input(format!("{archive} is gone: archive again to create it")));
         }
-        if !is_twin(&pair.twin) {
+        if !is_archive(&pair.archive) {
             return Err(SourceError::Input(format!(
-                "{twin} is no archive of ours: it has no columns {AT} and {RUN}; rename it, and the archive is created beside it"
+                "{archive} is no archive of ours: it has no columns {AT} and {RUN}; rename it, and the archive is created beside it"
             )));
         }
-        let cures = cures(self.context.layout.dialect, &self.twin(), pair);
+        let cures = cures(self.context.layout.dialect, &self.archive(), pair);
         if cures.is_empty() {
             return Ok(());
         }
@@ -217,24 +217,24 @@ impl<'s> ArchiveTable<'s> {
             None => "rename it, and a new one is created".to_owned(),
         };
         Err(SourceError::Input(format!(
-            "{twin} no longer has the columns of {table} ({}), which would be cut or lost: {cure}",
+            "{archive} no longer has the columns of {table} ({}), which would be cut or lost: {cure}",
             names.join(", ")
         )))
     }
 }
 
-fn is_twin(columns: &[ArchiveColumn]) -> bool {
+fn is_archive(columns: &[ArchiveColumn]) -> bool {
     [AT, RUN].iter().all(|name| columns.iter().any(|column| column.name == *name))
 }
 
-/// The columns that the twin lacks or has otherwise, with the statement that helps.
-fn cures(dialect: &dyn Dialect, twin: &str, pair: &Pair) -> Vec<(String, Option<String>)> {
+/// The columns that the archive lacks or has otherwise, with the statement that helps.
+fn cures(dialect: &dyn Dialect, archive: &str, pair: &Pair) -> Vec<(String, Option<String>)> {
     let cure = |column: &ArchiveColumn| {
         let name = dialect.quote(&column.name);
-        let statement = match pair.twin.iter().find(|other| other.name == column.name) {
+        let statement = match pair.archive.iter().find(|other| other.name == column.name) {
             Some(other) if other.definition == column.definition => return None,
-            Some(_) => dialect.redefine(twin, &name, &column.definition),
-            None => Some(format!("ALTER TABLE {twin} ADD COLUMN {name} {} NULL", column.definition)),
+            Some(_) => dialect.redefine(archive, &name, &column.definition),
+            None => Some(format!("ALTER TABLE {archive} ADD COLUMN {name} {} NULL", column.definition)),
         };
         Some((column.name.clone(), statement))
     };

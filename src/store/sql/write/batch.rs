@@ -94,7 +94,7 @@ impl<'s> BatchWriter<'s> {
         }
         let statements: Statements<'_> = match work.way {
             VerbMethod::Steps(steps) => self.fill_steps(work, steps, &held.rows),
-            _ => match ArchiveTable::new(self.context).twin_statements(&mut tx, work.batch, &held.rows).await {
+            _ => match ArchiveTable::new(self.context).create_statements(&mut tx, work.batch, &held.rows).await {
                 Ok(statements) => Box::new(statements.into_iter()),
                 Err(error) => return undo(tx, error.into()).await,
             },

@@ -7,7 +7,7 @@ use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::action::Action;
 use crate::store::sql::context::Context;
-use crate::store::sql::dialect::catalogue::foreign_keys::ties;
+use crate::store::sql::dialect::catalogue::foreign_keys::foreign_key_catalogue;
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::{Budget, Result, SourceError};
 
@@ -16,13 +16,13 @@ type ReferencePlace = (String, String);
 
 /// A foreign key by which rows follow those that they refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Tie {
+struct ForeignKey {
     rows: ReferencePlace,
     of: ReferencePlace,
     rule: String,
 }
 
-impl Tie {
+impl ForeignKey {
     /// Whether rows keep those from being deleted that they refer to, and do not follow them.
     fn refuses(&self) -> bool {
         self.rule == REFUSING
@@ -69,16 +69,11 @@ impl<'s> ForeignKeys<'s> {
     }
 
     /// What an action does to rows that nobody named, where it keeps rows or keeps none of them.
-    pub(crate) async fn look_for_consequences(
-        self,
-        action: Action,
-        keeps: bool,
-        budget: &Budget,
-    ) -> Result<Vec<String>> {
+    pub(crate) async fn consequences(self, action: Action, keeps: bool, budget: &Budget) -> Result<Vec<String>> {
         let needs = Needs::of(&self.context.layout.spec, self.context.engine.kind().word());
         let shapes = RowCompleteness::new(self.context).shapes_kept(action).filter(|_| keeps);
         let (is_kept, gone) = (shapes.is_some(), self.deleted_from(&needs, action));
-        let followers = (!gone.is_empty()).then(|| ties(self.context.engine.kind()).followers(false));
+        let followers = (!gone.is_empty()).then(|| foreign_key_catalogue(self.context.engine.kind()).followers(false));
         let statements: Vec<_> = shapes.into_iter().chain(followers).collect();
         if statements.is_empty() {
             return Ok(Vec::new());
@@ -90,7 +85,11 @@ impl<'s> ForeignKeys<'s> {
         let mut ties = read(results.next().unwrap_or_default())?;
         if !gone.is_empty() {
             ties.extend(
-                self.ties_elsewhere(budget).await?.unwrap_or_default().into_iter().filter(|tie| !tie.refuses()),
+                self.keys_in_other_databases(budget)
+                    .await?
+                    .unwrap_or_default()
+                    .into_iter()
+                    .filter(|tie| !tie.refuses()),
             );
         }
         Ok(sentences(&self.following(&needs, action, &gone, &ties), action, is_kept))
@@ -102,14 +101,14 @@ impl<'s> ForeignKeys<'s> {
     /// When the database cannot be read.
     pub(crate) async fn followers(self, budget: &Budget) -> Result<Following> {
         let needs = Needs::of(&self.context.layout.spec, self.context.engine.kind().word());
-        let tells = ties(self.context.engine.kind());
+        let tells = foreign_key_catalogue(self.context.engine.kind());
         let seen = tells.seen_elsewhere();
         let mut ties = read(self.context.engine.read(&[tells.followers(true)], budget).await?.concat())?;
-        let elsewhere = self.ties_elsewhere(budget).await?;
+        let elsewhere = self.keys_in_other_databases(budget).await?;
         let mut out = Following { all: elsewhere.is_some(), ..Following::default() };
         match (elsewhere, seen) {
             (Some(elsewhere), _) => ties.extend(elsewhere),
-            (None, Some(way)) => ties.extend(self.ties_if_told(way, budget).await?.unwrap_or_default()),
+            (None, Some(way)) => ties.extend(self.keys_if_allowed(way, budget).await?.unwrap_or_default()),
             (None, None) => {}
         }
         for action in Action::ALL {
@@ -126,20 +125,20 @@ impl<'s> ForeignKeys<'s> {
     }
 
     /// The ties of all other databases of the server; `None` where the role is not shown them.
-    async fn ties_elsewhere(self, budget: &Budget) -> Result<Option<Vec<Tie>>> {
-        let ways = ties(self.context.engine.kind()).elsewhere();
+    async fn keys_in_other_databases(self, budget: &Budget) -> Result<Option<Vec<ForeignKey>>> {
+        let ways = foreign_key_catalogue(self.context.engine.kind()).elsewhere();
         if ways.is_empty() {
             return Ok(Some(Vec::new()));
         }
         for way in ways {
-            if let Some(ties) = self.ties_if_told(way, budget).await? {
+            if let Some(ties) = self.keys_if_allowed(way, budget).await? {
                 return Ok(Some(ties));
             }
         }
         Ok(None)
     }
 
-    async fn ties_if_told(self, way: Statement, budget: &Budget) -> Result<Option<Vec<Tie>>> {
+    async fn keys_if_allowed(self, way: Statement, budget: &Budget) -> Result<Option<Vec<ForeignKey>>> {
         match self.context.engine.read(&[way], budget).await {
             Ok(results) => read(results.concat()).map(Some),
             Err(
@@ -179,7 +178,7 @@ impl<'s> ForeignKeys<'s> {
         needs: &Needs<'_>,
         action: Action,
         gone: &[ReferencePlace],
-        ties: &[Tie],
+        ties: &[ForeignKey],
     ) -> BTreeMap<String, Followers> {
         let spec = &self.context.layout.spec;
         let own = (self.context.layout.schema.clone(), spec.table.clone());
@@ -187,7 +186,7 @@ impl<'s> ForeignKeys<'s> {
         let along = spec.verbs.get(action).into_iter().flat_map(|verb| &verb.along).map(|along| along.table.get_ref());
         let along: BTreeSet<&String> = along.collect();
         let spoken = needs.tables();
-        let is_told = |tie: &Tie| {
+        let is_told = |tie: &ForeignKey| {
             let (table, from_own) = (&tie.rows.1, tie.of == own);
             let is_known = spoken.contains(table) || spec.detect.tables.contains_key(table);
             let is_ours = gone.contains(&tie.rows) || along.contains(table) || is_known && !from_own;
@@ -217,14 +216,14 @@ fn label((schema, table): &ReferencePlace) -> String {
     format!("{schema}.{table}")
 }
 
-fn read(rows: Vec<Row>) -> Result<Vec<Tie>> {
+fn read(rows: Vec<Row>) -> Result<Vec<ForeignKey>> {
     rows.into_iter().map(tie).collect()
 }
 
-fn tie(row: Row) -> Result<Tie> {
+fn tie(row: Row) -> Result<ForeignKey> {
     let mut cells = Cells::new(row);
     let mut text = || cells.text().map(Option::unwrap_or_default);
-    Ok(Tie { rows: (text()?, text()?), of: (text()?, text()?), rule: text()? })
+    Ok(ForeignKey { rows: (text()?, text()?), of: (text()?, text()?), rule: text()? })
 }
 
 /// What happens, a sentence for each way of it.

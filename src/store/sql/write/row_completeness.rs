@@ -8,7 +8,7 @@ use crate::db::cells::Cells;
 use crate::db::{Row, Statement, Tx};
 use crate::domain::action::Action;
 use crate::store::sql::context::Context;
-use crate::store::sql::dialect::{Form, catalogue::foreign_keys::ties};
+use crate::store::sql::dialect::{Form, catalogue::foreign_keys::foreign_key_catalogue};
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::schema::discovery::Found;
 use crate::store::{Budget, Outdated, Result, SourceError};
@@ -51,7 +51,7 @@ impl<'s> RowCompleteness<'s> {
         let verb = self.context.layout.spec.verbs.get(action).filter(|verb| !keep_of(verb).is_nothing())?;
         let along = verb.along.iter().map(|along| along.table.get_ref().clone());
         let tables: Vec<String> = std::iter::once(self.context.layout.spec.table.clone()).chain(along).collect();
-        Some(ties(self.context.engine.kind()).shapes(&self.context.layout.schema, &tables))
+        Some(foreign_key_catalogue(self.context.engine.kind()).shapes(&self.context.layout.schema, &tables))
     }
 
     /// What is wrong with what they are.
@@ -141,7 +141,7 @@ fn kept_along<'a>(verb: &'a Verb, found: &'a Found) -> impl Iterator<Item = (&'a
 
 /// Why rows of a table are not kept: one of the columns has a type whose values could not be put back as they were.
 fn inexact(layout: &Layout, name: &str, table: &Table, keep: &Keep) -> Option<String> {
-    let lost = |column: &&Column| keep.holds(&column.name) && layout.dialect.kept(column).1 == Form::Lossy;
+    let lost = |column: &&Column| keep.holds(&column.name) && layout.dialect.snapshot_value(column).1 == Form::Lossy;
     let column = table.columns.iter().find(lost)?;
     Some(format!(
         "{name}.{} is {}, a type whose values cannot be kept and put back exactly: an undo would lose them",

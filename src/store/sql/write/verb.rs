@@ -44,7 +44,7 @@ pub(crate) enum VerbMethod<'a> {
     /// Through a command, between two transactions.
     Command(&'a DeliverySpec),
     /// Into the table that keeps what is archived.
-    Twin,
+    ArchiveTable,
     /// Kept rows are put back.
     Restore,
     /// Replayed jobs are taken back.
@@ -112,7 +112,7 @@ impl<'s> BatchWriter<'s> {
 
     fn way<'a>(self, action: Action, verb: &'a Verb) -> Result<VerbMethod<'a>> {
         if action == Action::Archive {
-            return Ok(VerbMethod::Twin);
+            return Ok(VerbMethod::ArchiveTable);
         }
         let nowhere = || SourceError::Input("no destination is configured for replayed jobs".to_owned());
         match (&self.context.destination, &verb.into_table, &verb.command) {

@@ -40,7 +40,7 @@ pub(crate) trait BloatQueries: Sync {
     fn show(&self, known_as: &str) -> String;
 }
 
-fn whole(place: Place<'_>) -> String {
+fn qualified(place: Place<'_>) -> String {
     let quote = |name: &str| dialect(DatabaseKind::Postgres).quote(name);
     format!("{}.{}", quote(place.schema), quote(place.table))
 }
@@ -79,11 +79,11 @@ impl BloatQueries for PostgresDialect {
     }
 
     fn vacuum(&self, place: Place<'_>) -> String {
-        format!("VACUUM (ANALYZE) {};", whole(place))
+        format!("VACUUM (ANALYZE) {};", qualified(place))
     }
 
     fn autovacuum(&self, place: Place<'_>) -> Option<String> {
-        Some(format!("ALTER TABLE {} RESET (autovacuum_enabled);", whole(place)))
+        Some(format!("ALTER TABLE {} RESET (autovacuum_enabled);", qualified(place)))
     }
 
     fn show(&self, known_as: &str) -> String {

@@ -6,7 +6,7 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{mysql::MysqlDialect, postgres::PostgresDialect, sqlite::SqliteDialect};
 
 /// How the tables of a database hang together.
-pub(crate) fn ties(db_kind: DatabaseKind) -> &'static dyn Ties {
+pub(crate) fn foreign_key_catalogue(db_kind: DatabaseKind) -> &'static dyn ForeignKeyCatalogue {
     match db_kind {
         DatabaseKind::Postgres => &PostgresDialect,
         DatabaseKind::Mysql => &MysqlDialect,
@@ -15,7 +15,7 @@ pub(crate) fn ties(db_kind: DatabaseKind) -> &'static dyn Ties {
 }
 
 /// What is asked of a database about tables and what hangs on them.
-pub(crate) trait Ties: Sync {
+pub(crate) trait ForeignKeyCatalogue: Sync {
     /// Columns of tables of one schema, with the types that [`crate::store::sql::dialect::Catalogue::catalogue`] tells: `table, column, type`, and
     /// whether other tables inherit from the table (0 or 1).
     fn shapes(&self, schema: &str, tables: &[String]) -> Statement;
@@ -30,7 +30,7 @@ pub(crate) trait Ties: Sync {
     /// which it does not let them go.
     fn followers(&self, refusing: bool) -> Statement;
 
-    /// The same of all databases of the server, where [`Ties::followers`] tells of this one alone, and of what the role may see:
+    /// The same of all databases of the server, where [`ForeignKeyCatalogue::followers`] tells of this one alone, and of what the role may see:
     /// ways to ask, of which the role may lack the right to some, or the server not know them.
     fn elsewhere(&self) -> Vec<Statement> {
         Vec::new()
@@ -42,7 +42,7 @@ pub(crate) trait Ties: Sync {
     }
 }
 
-impl Ties for PostgresDialect {
+impl ForeignKeyCatalogue for PostgresDialect {
     fn shapes(&self, schema: &str, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&PostgresDialect);
         sql.push(&format!(
@@ -87,7 +87,7 @@ impl Ties for PostgresDialect {
     }
 }
 
-impl Ties for MysqlDialect {
+impl ForeignKeyCatalogue for MysqlDialect {
     fn shapes(&self, schema: &str, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&MysqlDialect);
         sql.push(
@@ -143,7 +143,7 @@ fn following(refusing: bool) -> &'static str {
     if refusing { "" } else { " AND r.delete_rule IN ('CASCADE', 'SET NULL', 'SET DEFAULT')" }
 }
 
-impl Ties for SqliteDialect {
+impl ForeignKeyCatalogue for SqliteDialect {
     fn shapes(&self, _schema: &str, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&SqliteDialect);
         sql.push(

@@ -11,7 +11,7 @@ use crate::store::sql::dialect::{
 const SAMPLE: usize = 1_000;
 
 /// The vitals of a database.
-pub(crate) fn vitals(db_kind: DatabaseKind) -> &'static dyn Vitals {
+pub(crate) fn table_stats(db_kind: DatabaseKind) -> &'static dyn TableStats {
     match db_kind {
         DatabaseKind::Postgres => &PostgresDialect,
         DatabaseKind::Mysql => &MysqlDialect,
@@ -27,7 +27,7 @@ pub(crate) struct Width<'a> {
 }
 
 /// What is asked of a database about itself, and how it keeps its indexes.
-pub(crate) trait Vitals: Sync {
+pub(crate) trait TableStats: Sync {
     /// Which version of TLS this session has, in one row, empty or NULL where it has none; `None` where nothing is sent.
     fn encryption(&self) -> Option<&'static str> {
         None
@@ -83,7 +83,7 @@ pub(crate) trait Vitals: Sync {
     }
 }
 
-impl Vitals for PostgresDialect {
+impl TableStats for PostgresDialect {
     fn encryption(&self) -> Option<&'static str> {
         Some("SELECT (SELECT version FROM pg_catalog.pg_stat_ssl WHERE ssl AND pid = pg_backend_pid())")
     }
@@ -211,7 +211,7 @@ fn named(sql: &mut Sql, place: Place<'_>) {
     sql.push(&format!("n.nspname = {schema}::text AND c.relname = {table}::text"));
 }
 
-impl Vitals for MysqlDialect {
+impl TableStats for MysqlDialect {
     fn forgets(&self) -> Option<&'static str> {
         Some(
             "SELECT IF(@@innodb_flush_log_at_trx_commit = 1, NULL, \
@@ -274,7 +274,7 @@ fn stored(data_type: &str) -> Option<f64> {
     }
 }
 
-impl Vitals for SqliteDialect {
+impl TableStats for SqliteDialect {
     /// Keys count on, so the last is about how many rows there are; the bytes are those of the whole file.
     fn extent(&self, place: Place<'_>) -> Statement {
         let mut sql = Sql::new(&SqliteDialect);

@@ -7,7 +7,7 @@ use crate::store::sql::dialect::{Expressions, IndexPlace, NameLimit, NewTable, P
 /// What a database's catalogue says of tables, and what makes new ones.
 pub(crate) trait Catalogue: Expressions {
     /// The character set of a column in which the database's own JSON functions are wrong.
-    fn misread<'a>(&self, _column: &'a Column) -> Option<&'a str> {
+    fn unreadable_charset<'a>(&self, _column: &'a Column) -> Option<&'a str> {
         None
     }
 

@@ -47,7 +47,7 @@ pub(super) fn statement(mut sql: Sql, tables: &[String]) -> Statement {
 }
 
 impl Catalogue for MysqlDialect {
-    fn misread<'a>(&self, column: &'a Column) -> Option<&'a str> {
+    fn unreadable_charset<'a>(&self, column: &'a Column) -> Option<&'a str> {
         charset(column).filter(|charset| is_wide(charset))
     }
 

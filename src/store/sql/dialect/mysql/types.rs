@@ -57,8 +57,8 @@ fn is_bytes(base: &str) -> bool {
         || shapes.iter().any(|shape| base.strip_prefix("multi").unwrap_or(base) == *shape)
 }
 
-/// What keeps the value of a column, as [`crate::store::sql::dialect::Writes::kept`] wants it.
-pub(super) fn kept(column: &Column, value: &str) -> (String, Form) {
+/// What keeps the value of a column, as [`crate::store::sql::dialect::Writes::snapshot_value`] wants it.
+pub(super) fn snapshot_value(column: &Column, value: &str) -> (String, Form) {
     let text = format!("CONVERT({value} USING utf8mb4)");
     match base_type(&column.data_type).as_str() {
         base if is_bytes(base) => (format!("HEX({value})"), Form::Hex),
@@ -90,7 +90,7 @@ mod tests {
     fn types_that_are_not_known_are_not_kept() {
         let form = |data_type: &str| {
             let (name, data_type) = ("c".to_owned(), data_type.to_owned());
-            kept(&Column { name, data_type, nullable: true, collation: None, times: None }, "t.c").1
+            snapshot_value(&Column { name, data_type, nullable: true, collation: None, times: None }, "t.c").1
         };
         for known in [
             "bigint(20) unsigned",
