@@ -391,7 +391,7 @@ fn paging_down_asks_for_what_follows_the_last_row_and_never_loses_the_place() {
 #[test]
 fn new_jobs_are_counted_and_not_put_under_the_cursor() {
     let mut console = Console::with_jobs(10);
-    console.model.list.arrived = 37;
+    console.model.list.freshness.arrived = 37;
     console.keys("j g");
     assert!(matches!(console.request(Slot::Page), Some(Request::Page { query: q, .. }) if q.cursor == Cursor::Start));
 }
@@ -401,7 +401,7 @@ fn rows_that_vanished_stay_where_they_were_and_say_so() {
     let mut console = Console::with_jobs(3);
     let asked: Vec<JobId> = (0..3).map(|n| entry(n).row.id).collect();
     console.model.list.freshen(&asked, &[entry(0), entry(2)]);
-    assert_eq!(console.model.list.stale.get(&asked[1]), Some(&Stale::Gone));
+    assert_eq!(console.model.list.freshness.stale.get(&asked[1]), Some(&Stale::Gone));
     assert_eq!(console.model.list.entries().len(), 3);
 }
 

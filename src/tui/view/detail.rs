@@ -117,7 +117,7 @@ fn identity<'m>(
 /// What has become of the job since it was read, where that is known.
 fn outdated(model: &Model, row: &JobRow) -> Option<String> {
     let in_list = || model.list.entries().iter().find(|e| e.row.id == row.id);
-    match model.list.stale.get(&row.id) {
+    match model.list.freshness.stale.get(&row.id) {
         _ if model.detail.absent.is_some() => Some("no longer there".into()),
         Some(Stale::Gone) => Some("no longer there".into()),
         Some(Stale::DiedAgain) => in_list().filter(|e| e.row.at == row.at).map(|_| "died again".into()),

@@ -90,8 +90,8 @@ fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         ));
     }
     items.extend(scan(model).map(|p| Ranked::right(2, p)));
-    if model.list.arrived > 0 {
-        let new = Phrase::of(StyleRole::New, format!("{} new: ", format::short_count(model.list.arrived)));
+    if model.list.freshness.arrived > 0 {
+        let new = Phrase::of(StyleRole::New, format!("{} new: ", format::short_count(model.list.freshness.arrived)));
         items.push(Ranked::right(1, new.and(StyleRole::Key, model.key(KeyCommand::First))));
     }
     draw_line(canvas, area, 0, items, 2);
@@ -233,7 +233,7 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, plan: &ListColumns, line: &JobLine<'
     let theme = canvas.theme;
     let glyphs = theme.glyphs;
     let row = &line.entry.row;
-    let stale = model.list.stale.get(&row.id);
+    let stale = model.list.freshness.stale.get(&row.id);
     let remark = stale.map(|stale| match stale {
         Stale::Gone => "gone".to_owned(),
         Stale::Changed(_) => format!("now {}", row.state),

@@ -2,6 +2,7 @@
 
 mod detail;
 mod filter;
+mod freshness;
 mod histogram;
 mod list;
 mod live;
@@ -14,9 +15,11 @@ mod varied;
 
 pub use detail::{DetailPane, TabView};
 pub use filter::FilterState;
+pub use freshness::Stale;
 pub use histogram::{BarValue, CountedFor, HistogramPane};
-pub use list::{ListPane, ListSide, PAGE, Stale};
+pub use list::{ListPane, ListSide};
 pub use live::{ConnectionState, LiveState, Loss};
+pub use loaded_range::PAGE;
 pub use marks::SelectionMarks;
 pub use overlay::{
     Candidate, HeldKey, HelpPage, InputError, InputLine, Overlay, Picker, PlanDialog, Purpose, READ_FIRST,

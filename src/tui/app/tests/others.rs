@@ -36,7 +36,7 @@ fn stand(console: &mut Console, change: impl Fn(&mut Entry) -> bool) {
 }
 
 fn stale(list: &ListPane, n: usize) -> Option<Stale> {
-    list.stale.get(&entry(n).row.id).copied()
+    list.freshness.stale.get(&entry(n).row.id).copied()
 }
 
 #[test]
@@ -116,18 +116,18 @@ fn a_row_that_was_put_back_is_one_like_any_other_and_one_that_died_again_says_so
 fn only_jobs_that_died_are_new_and_the_first_row_is_read_again_for_the_others_too() {
     let mut console = watching(4);
     poll(&mut console, vec![cell("A", 4, 1_000_000)]);
-    let before = console.model.list.arrived;
+    let before = console.model.list.freshness.arrived;
     let growth = |console: &Console| console.model.histogram.growth(Timestamp(2_000_000)).map_or(0, |growth| growth.n);
     let grown = growth(&console);
     // Two of them have another class now, and nobody died.
     poll(&mut console, vec![cell("A", 2, 1_000_000), cell("B", 2, 1_000_000)]);
-    assert_eq!(console.model.list.arrived, before);
+    assert_eq!(console.model.list.freshness.arrived, before);
     assert_eq!(growth(&console), grown);
     console.keys("g");
     assert!(matches!(console.request(Slot::Page), Some(Request::Page { query: q, .. }) if q.cursor == Cursor::Start));
     console.answer(Slot::Page, Reply::Page(Ok(page(0..4, None))));
     poll(&mut console, vec![cell("A", 2, 1_000_000), cell("B", 3, 1_500_000)]);
-    assert_eq!(console.model.list.arrived, 1);
+    assert_eq!(console.model.list.freshness.arrived, 1);
     assert_eq!(growth(&console), grown + 1);
 }
 
@@ -138,7 +138,7 @@ fn jobs_that_come_among_the_ignored_are_not_new() {
     console.answer(Slot::Page, Reply::Page(Ok(page(0..2, None))));
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 2)])))));
     poll(&mut console, vec![cell("A", 5, 1_000_000)]);
-    assert_eq!(console.model.list.arrived, 0);
+    assert_eq!(console.model.list.freshness.arrived, 0);
     console.keys("g");
     assert!(matches!(console.request(Slot::Page), Some(Request::Page { query: q, .. }) if q.cursor == Cursor::Start));
 }

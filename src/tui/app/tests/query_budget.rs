@@ -322,7 +322,7 @@ fn numbers_that_only_a_count_can_tell_are_counted_with_each_look() {
     };
     assert_eq!(uncounted(&mut console), Some(Exactness::Estimate), "no poll can tell");
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 7)])))));
-    assert_eq!((shown(&console), console.model.list.arrived), (7, 2), "what it finds is new in the list");
+    assert_eq!((shown(&console), console.model.list.freshness.arrived), (7, 2), "what it finds is new in the list");
     assert_eq!(uncounted(&mut console), Some(Exactness::Exact), "it is cheap, and counted");
     assert!(console.request(Slot::Histogram).is_some());
 }

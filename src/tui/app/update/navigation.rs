@@ -147,7 +147,7 @@ fn list(model: &mut Model, command: KeyCommand) -> Option<Vec<Effect>> {
 fn to_start(model: &mut Model) -> Vec<Effect> {
     let height = model.list_rows();
     model.list.halted = false;
-    if model.list.knows_start() && model.list.arrived == 0 && !model.list.behind {
+    if model.list.knows_start() && model.list.freshness.arrived == 0 && !model.list.freshness.behind {
         model.list.step(isize::MIN + 1, height);
         return filter::open_current(model);
     }

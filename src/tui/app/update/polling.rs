@@ -145,9 +145,9 @@ fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
     let is_due = counts.reconcile_due(model.live.purse.takes(cost), server_now);
     let doubts = was_in_doubt != counts.is_in_doubt();
     arrive(model, died);
-    model.list.behind |= came > 0;
+    model.list.freshness.behind |= came > 0;
     if changes.changed {
-        model.list.outdate();
+        model.list.freshness.outdate();
     }
     let may_differ = changes.changed || changes.unsettled || changes.uncounted;
     if may_differ && !is_counting && model.live.purse.is_cheap(cost) {
@@ -168,7 +168,7 @@ pub fn arrive(model: &mut Model, died: u64) {
     if model.filter.resolved.reaches(State::Dead) {
         // Of the bar whose jobs are looked at, nobody knows how many of them are.
         let counts = model.preview.shown.is_none();
-        model.list.arrived = model.list.arrived.saturating_add(if counts { died } else { 0 });
+        model.list.freshness.arrived = model.list.freshness.arrived.saturating_add(if counts { died } else { 0 });
     }
 }
 

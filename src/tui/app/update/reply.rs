@@ -321,8 +321,8 @@ fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> bool {
     if let (Some((unseen, total)), Some((seen, now))) = (before, known(model)) {
         polling::arrive(model, seen.saturating_sub(unseen));
         if total != now && model.histogram.is_paid_for() {
-            model.list.behind = true;
-            model.list.outdate();
+            model.list.freshness.behind = true;
+            model.list.freshness.outdate();
         }
     }
     keeps_polls

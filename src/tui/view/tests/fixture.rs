@@ -203,9 +203,9 @@ pub fn night(size: (u16, u16)) -> Model {
     let height = model.list_rows();
     model.list.receive(ListSide::Start, Page { entries: jobs, next: None, scanned: None }, height);
     model.list.step(0, height);
-    model.list.arrived = 37;
+    model.list.freshness.arrived = 37;
     model.list.marks.add([JobId::new("8f3a2c0002"), JobId::new("8f3a2c0003")]);
-    model.list.stale.insert(JobId::new("8f3a2c0004"), Stale::Gone);
+    model.list.freshness.stale.insert(JobId::new("8f3a2c0004"), Stale::Gone);
     let mut changed = entry(row(5, &NIGHT[0], 1_000));
     changed.row.state = State::Resolved;
     model.list.freshen(&[JobId::new("8f3a2c0005")], &[changed]);
