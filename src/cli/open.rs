@@ -55,7 +55,6 @@ pub struct OpenedStore {
     pub reach: Vec<String>,
     /// Whether a run is to pause, as signals say.
     pub pauses: watch::Receiver<bool>,
-    redactor: Arc<Redactor>,
     masker: Masker,
     homes: LedgerLocator,
 }
@@ -271,7 +270,6 @@ pub async fn open(session: &SourceChoice) -> Result<OpenedStore> {
         super::output::say(&format!("dlq-tui: warning: {}", Clean::line(warning)));
     }
     let desk = surveyed.open(found, &budget).await?;
-    let redactor = Arc::new(session.redactor());
     let mut reach = surveyed.origin.reach.clone();
     reach.extend(session.connect.store.iter().flat_map(|store| ["--store".to_owned(), store.clone()]));
     Ok(OpenedStore {
@@ -285,8 +283,7 @@ pub async fn open(session: &SourceChoice) -> Result<OpenedStore> {
         pauses,
         thresholds: session.config.thresholds,
         share: session.config.watch.budget,
-        masker: Masker::new(Arc::clone(&redactor)),
-        redactor,
+        masker: Masker::new(Arc::new(session.redactor())),
         homes: surveyed.homes.clone(),
     })
 }

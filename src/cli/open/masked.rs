@@ -14,12 +14,12 @@ impl OpenedStore {
     /// The job with what looks like a secret masked.
     pub fn masked_detail(&self, detail: JobDetail) -> JobDetail {
         // Where a secret stands in what the arguments were read from, only their readable form tells.
-        let hides = self.redactor.hides_arguments(&detail);
-        let arguments = self.redactor.arguments(&detail).map(|text| Untrusted::new(text.into_owned()));
-        let sealed_lineage = detail.undecodable && !self.redactor.reveals();
+        let hides = self.masker.redactor().hides_arguments(&detail);
+        let arguments = self.masker.redactor().arguments(&detail).map(|text| Untrusted::new(text.into_owned()));
+        let sealed_lineage = detail.undecodable && !self.masker.redactor().reveals();
         let sealed: Vec<String> = if hides { detail.decoded_from.clone() } else { Vec::new() };
         let metadata = |(name, value): (String, Option<Untrusted>)| {
-            let secret = self.redactor.is_secret_name(&name) && !self.redactor.reveals();
+            let secret = self.masker.redactor().is_secret_name(&name) && !self.masker.redactor().reveals();
             let value = match value {
                 Some(_) if secret || sealed.contains(&name) => Some(Untrusted::from(crate::domain::redact::REDACTED)),
                 value => value.map(|v| self.payload(v)),
@@ -50,6 +50,6 @@ impl OpenedStore {
     }
 
     fn payload(&self, text: Untrusted) -> Untrusted {
-        Untrusted::new(self.redactor.text(text.exact()))
+        Untrusted::new(self.masker.redactor().text(text.exact()))
     }
 }

@@ -78,6 +78,11 @@ impl Masker {
         Self { redactor, known: Mutex::default() }
     }
 
+    /// What it goes by.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
     /// As [`Redactor::row`].
     pub fn row(&self, row: JobRow) -> JobRow {
         if self.redactor.reveals() { row } else { texts(row, |text| self.text(text)) }

@@ -151,7 +151,7 @@ pub enum Effect {
 pub struct Settings {
     /// Palette: `dark`, `light`, `16`, `none`; `auto` asks the terminal's environment.
     pub theme: String,
-    /// ASCII twins instead of glyphs.
+    /// ASCII characters instead of glyphs.
     pub ascii: bool,
     /// Whether the mouse is taken at the start.
     pub mouse: bool,

@@ -1,4 +1,4 @@
-//! Glyphs and their ASCII twins.
+//! Glyphs, and ASCII characters for terminals without UTF-8.
 
 /// The glyphs of a theme; each set has the same widths, so that nothing moves when they change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,24 +7,16 @@ pub struct Glyphs {
     pub bar: [&'static str; 8],
     /// Heights of a sparkline, from none to full.
     pub spark: [&'static str; 9],
-    /// A horizontal rule.
-    pub rule: &'static str,
-    /// A vertical rule.
-    pub wall: &'static str,
-    /// Corners of a box: top left, top right, bottom left, bottom right.
-    pub corners: [&'static str; 4],
-    /// Where a rule across a box meets its left and right wall.
-    pub joints: [&'static str; 2],
+    /// Rules, and boxes made of them.
+    pub lines: LineGlyphs,
     /// What stands for text that was cut off.
     pub ellipsis: &'static str,
     /// A mark.
     pub mark: &'static str,
     /// The cursor.
     pub cursor: &'static str,
-    /// Something that is folded.
-    pub folded: &'static str,
-    /// Something that can be folded.
-    pub open: &'static str,
+    /// Something that is folded, and something that can be folded.
+    pub fold: [&'static str; 2],
     /// The watch is live.
     pub live: &'static str,
     /// The watch is paused.
@@ -35,6 +27,19 @@ pub struct Glyphs {
     pub dot: &'static str,
     /// Greater or equal, before a lower bound.
     pub at_least: &'static str,
+}
+
+/// The lines of a theme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineGlyphs {
+    /// A horizontal rule.
+    pub rule: &'static str,
+    /// A vertical rule.
+    pub wall: &'static str,
+    /// Corners of a box: top left, top right, bottom left, bottom right.
+    pub corners: [&'static str; 4],
+    /// Where a rule across a box meets its left and right wall.
+    pub joints: [&'static str; 2],
 }
 
 impl Glyphs {
@@ -48,15 +53,11 @@ impl Glyphs {
 pub const UNICODE: Glyphs = Glyphs {
     bar: ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"],
     spark: [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
-    rule: "─",
-    wall: "│",
-    corners: ["┌", "┐", "└", "┘"],
-    joints: ["├", "┤"],
+    lines: LineGlyphs { rule: "─", wall: "│", corners: ["┌", "┐", "└", "┘"], joints: ["├", "┤"] },
     ellipsis: "…",
     mark: "●",
     cursor: "▸",
-    folded: "▸",
-    open: "▾",
+    fold: ["▸", "▾"],
     live: "●",
     paused: "■",
     grown: "▲",
@@ -68,15 +69,11 @@ pub const UNICODE: Glyphs = Glyphs {
 pub const ASCII: Glyphs = Glyphs {
     bar: [" ", " ", " ", "#", "#", "#", "#", "#"],
     spark: [" ", ".", ".", ":", ":", "|", "|", "#", "#"],
-    rule: "-",
-    wall: "|",
-    corners: ["+", "+", "+", "+"],
-    joints: ["+", "+"],
+    lines: LineGlyphs { rule: "-", wall: "|", corners: ["+", "+", "+", "+"], joints: ["+", "+"] },
     ellipsis: "~",
     mark: "*",
     cursor: ">",
-    folded: "+",
-    open: "-",
+    fold: ["+", "-"],
     live: "*",
     paused: "=",
     grown: "+",
@@ -91,17 +88,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn twins_have_the_same_widths_and_the_plain_ones_are_plain() {
+    fn ascii_glyphs_are_ascii_and_as_wide_as_the_others() {
         let list = |g: &Glyphs| {
-            let mut all: Vec<&str> = g.bar.into_iter().chain(g.spark).chain(g.corners).chain(g.joints).collect();
-            all.extend([
-                g.rule, g.wall, g.ellipsis, g.mark, g.cursor, g.folded, g.open, g.live, g.paused, g.dot, g.at_least,
-            ]);
+            let mut all: Vec<&str> = g.bar.into_iter().chain(g.spark).chain(g.lines.corners).collect();
+            all.extend(g.lines.joints.into_iter().chain(g.fold));
+            all.extend([g.lines.rule, g.lines.wall, g.ellipsis, g.mark, g.cursor, g.live, g.paused, g.dot, g.at_least]);
             all
         };
-        for (glyph, twin) in list(&UNICODE).into_iter().zip(list(&ASCII)) {
-            assert_eq!(glyph.width(), twin.width(), "{glyph} {twin}");
-            assert!(twin.is_ascii());
+        for (glyph, ascii) in list(&UNICODE).into_iter().zip(list(&ASCII)) {
+            assert_eq!(glyph.width(), ascii.width(), "{glyph} {ascii}");
+            assert!(ascii.is_ascii());
         }
     }
 }

@@ -66,14 +66,14 @@ impl<'a> Canvas<'a> {
 
     /// Fills a row with a rule.
     pub fn rule(&mut self, area: Rect) {
-        let rule = self.theme.glyphs.rule.repeat(usize::from(area.width));
+        let rule = self.theme.glyphs.lines.rule.repeat(usize::from(area.width));
         self.row(area, 0).put(StyleRole::Rule, &rule);
     }
 
     /// Fills a column with a wall.
     pub fn wall(&mut self, area: Rect) {
         for n in 0..usize::from(area.height) {
-            let wall = self.theme.glyphs.wall;
+            let wall = self.theme.glyphs.lines.wall;
             self.row(area, n).put(StyleRole::Rule, wall);
         }
     }

@@ -194,8 +194,8 @@ fn line(canvas: &mut Canvas<'_>, area: Rect, row: &ScreenRow, here: bool, model:
     let mut pen = canvas.row(area, 0);
     pen.cell(StyleRole::Key, if here && row.row == 0 && focused { glyphs.cursor } else { "" }, 1);
     let fold = match row.fold {
-        Some(true) => glyphs.folded,
-        Some(false) => glyphs.open,
+        Some(true) => glyphs.fold[0],
+        Some(false) => glyphs.fold[1],
         None => "",
     };
     pen.cell(StyleRole::Dim, fold, 1);

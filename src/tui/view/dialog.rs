@@ -27,21 +27,21 @@ pub fn centred(area: Rect, width: usize, height: usize) -> Rect {
 pub fn frame(canvas: &mut Canvas<'_>, area: Rect, title: &str, role: StyleRole) -> Rect {
     canvas.clear(area);
     let glyphs = canvas.theme.glyphs;
-    let [top_left, top_right, bottom_left, bottom_right] = glyphs.corners;
+    let [top_left, top_right, bottom_left, bottom_right] = glyphs.lines.corners;
     let inner = usize::from(area.width.saturating_sub(2));
     let bottom = usize::from(area.height.saturating_sub(1));
     let mut pen = canvas.row(area, 0);
     pen.put(StyleRole::Rule, top_left).put(role, " ");
     pen.reserve(2).put(role, title).put(role, " ");
     let rest = pen.left() + 1;
-    pen.extend(1).put(StyleRole::Rule, &glyphs.rule.repeat(rest)).extend(1).put(StyleRole::Rule, top_right);
+    pen.extend(1).put(StyleRole::Rule, &glyphs.lines.rule.repeat(rest)).extend(1).put(StyleRole::Rule, top_right);
     for n in 1..bottom {
         let mut pen = canvas.row(area, n);
-        pen.put(StyleRole::Rule, glyphs.wall).skip(inner).put(StyleRole::Rule, glyphs.wall);
+        pen.put(StyleRole::Rule, glyphs.lines.wall).skip(inner).put(StyleRole::Rule, glyphs.lines.wall);
     }
     let mut pen = canvas.row(area, bottom);
     pen.put(StyleRole::Rule, bottom_left)
-        .put(StyleRole::Rule, &glyphs.rule.repeat(inner))
+        .put(StyleRole::Rule, &glyphs.lines.rule.repeat(inner))
         .put(StyleRole::Rule, bottom_right);
     Rect {
         x: area.x.saturating_add(2).min(area.right()),
@@ -54,10 +54,10 @@ pub fn frame(canvas: &mut Canvas<'_>, area: Rect, title: &str, role: StyleRole) 
 /// Draws a rule across a box, above the `n`th row of its inside.
 pub fn divide(canvas: &mut Canvas<'_>, area: Rect, n: usize) {
     let glyphs = canvas.theme.glyphs;
-    let [left, right] = glyphs.joints;
+    let [left, right] = glyphs.lines.joints;
     let inner = usize::from(area.width.saturating_sub(2));
     let mut pen = canvas.row(area, n);
-    pen.put(StyleRole::Rule, left).put(StyleRole::Rule, &glyphs.rule.repeat(inner)).put(StyleRole::Rule, right);
+    pen.put(StyleRole::Rule, left).put(StyleRole::Rule, &glyphs.lines.rule.repeat(inner)).put(StyleRole::Rule, right);
 }
 
 /// Writes on the lower edge of a box.

@@ -131,13 +131,13 @@ fn candidates(canvas: &mut Canvas<'_>, room: Rect, line: &InputLine, upwards: bo
         } else if last {
             "+"
         } else {
-            theme.glyphs.wall
+            theme.glyphs.lines.wall
         };
         let mut pen = canvas.row(area, n);
         pen.cell(if here { StyleRole::Key } else { StyleRole::Rule }, lead, 1).skip(1);
         pen.reserve(2).cell(StyleRole::Text, &candidate.label, label).skip(2).put(StyleRole::Dim, &candidate.note);
         let mut pen = canvas.row(area, n);
-        pen.skip(width.saturating_sub(1)).put(StyleRole::Rule, theme.glyphs.wall);
+        pen.skip(width.saturating_sub(1)).put(StyleRole::Rule, theme.glyphs.lines.wall);
         if here {
             canvas.tint(crate::tui::view::line_of(area, n), StyleRole::Cursor);
         }
