@@ -70,9 +70,7 @@ impl Library {
     /// adapter or the table, or cannot be read at all.
     pub fn doubt(&self, adapter: &str, table: &str) -> Option<String> {
         let fault = self.faults.iter().find(|fault| may_mean(fault.file.as_deref(), &[adapter, table]))?;
-        Some(format!(
-            "an adapter file that cannot be used may be meant for this table; mend it or move it away ({fault})"
-        ))
+        Some(format!("an invalid adapter file may be meant for this table; fix it or move it away ({fault})"))
     }
 
     fn read_folder(&mut self, folder: &Path) {

@@ -436,7 +436,7 @@ fn message(message: &MessageSpec) -> Result<(), LocatedError> {
         if Document::parse(value.get_ref().as_str()).is_err() {
             return Err((
                 Some(value.span().start),
-                format!("`message.set.{path}` is no JSON: text stands in quotes of its own"),
+                format!("`message.set.{path}` is not JSON: put text in its own quotes"),
             ));
         }
     }

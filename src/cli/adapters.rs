@@ -202,9 +202,7 @@ async fn draft(session: &SourceChoice, table: &str, print: bool) -> Result<Code>
     if let Err(fault) = Adapter::parse(&text, None) {
         output::say(&fault.to_string());
     }
-    output::say(
-        "read it line by line, mend what is guessed wrong, and write how a job is replayed; then check it with",
-    );
+    output::say("review every line, correct wrong guesses, and write how a job is replayed; then check it with");
     let command = ["dlq-tui"].into_iter().chain(surveyed.origin.reach.iter().map(|word| word.as_str()));
     let name = sample.name();
     output::say(&format!("  {}", shell_words::join(command.chain(["adapters", "check", name.as_str()]))));

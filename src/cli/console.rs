@@ -71,7 +71,7 @@ pub async fn on(session: SourceChoice, origin: Origin, args: &ConsoleArgs, banne
     opener.close().await;
     match ended {
         Err(ConsoleError::RunStopped(run)) => {
-            Err(CliError::partly(format!("stopped; go on with `{}`", way_on(&run, &opener.reach()))).into())
+            Err(CliError::partly(format!("stopped; resume with `{}`", way_on(&run, &opener.reach()))).into())
         }
         Err(error) => Err(error.into()),
         Ok(()) => Ok(Code::Done),

@@ -18,7 +18,7 @@ pub async fn named(words: &[String]) -> Result<Vec<JobId>> {
         return Ok(words.iter().cloned().map(JobId::new).collect());
     }
     if words.len() > 1 {
-        return Err(CliError::usage("`-` reads the ids from standard input: give no others beside it").into());
+        return Err(CliError::usage("`-` reads the ids from standard input: give no other ids with it").into());
     }
     if io::stdin().is_terminal() {
         output::say("one id a line; Ctrl-D ends");

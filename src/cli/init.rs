@@ -61,7 +61,7 @@ pub async fn run(session: &SourceChoice, args: &InitArgs) -> Result<Code> {
 fn denied(error: SourceError, origin: &str) -> anyhow::Error {
     match error {
         SourceError::Denied(why) => CliError::refused(format!(
-            "this role may not create tables in {origin}: {why}; somebody who may can run the statements above"
+            "this role may not create tables in {origin}: {why}; a role with that right can run the statements above"
         ))
         .into(),
         other => other.into(),
@@ -105,7 +105,7 @@ fn print(ddl: &str) -> Result<()> {
 /// What other operators need.
 fn say_grants(plan: &LedgerInstallation) {
     if !plan.grants.is_empty() {
-        output::say("each operator's role needs, beside its rights to the jobs:");
+        output::say("each operator's role needs, in addition to its rights on the jobs:");
         plan.grants.iter().for_each(|grant| output::say(&format!("  {grant}")));
     }
 }

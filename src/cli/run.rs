@@ -66,14 +66,14 @@ pub async fn confirmed(
     // The reporter ends with its channel; what it could not print is of no interest.
     let _ = report.await;
     let Some(receipt) = receipt else {
-        output::say(&format!("left in the middle of a batch; go on with `{}`", way_on(run, &opened.reach)));
+        output::say(&format!("interrupted in the middle of a batch; resume with `{}`", way_on(run, &opened.reach)));
         return Ok(Code::Partly);
     };
     let receipt = receipt.inspect_err(|error| {
         let resume_command = way_on(run, &opened.reach);
         match error {
             RunError::Ledger(LedgerError::Unusable { .. }) => {
-                output::say(&format!("once the ledger can be written, go on with `{resume_command}`"));
+                output::say(&format!("once the ledger can be written, resume with `{resume_command}`"));
             }
             RunError::Ledger(LedgerError::Moved { .. }) => output::say(&lost(&last.borrow().tally, &resume_command)),
             _ => {}
@@ -95,19 +95,18 @@ pub async fn confirmed(
 fn lost(RunTally { planned, done, in_doubt, .. }: &RunTally, way_on: &str) -> String {
     let (planned, [done, in_doubt]) = (jobs(*planned), [done, in_doubt].map(|n| grouped(*n)));
     format!(
-        "of {planned}, {done} done and {in_doubt} in doubt; if the ledger was only moved, move it back with what \
-         lies beside it and go on with `{way_on}`; if it is gone, look at the jobs and plan what is left again"
+        "of {planned}, {done} done and {in_doubt} in doubt; if the ledger was moved, move it back with its neighbouring files and resume with `{way_on}`; if it is gone, check the jobs and plan the rest again"
     )
 }
 
-/// Pauses a run and lets it go on, as signals say.
+/// Pauses a run and resumes it, as signals say.
 async fn heed(mut pauses: watch::Receiver<bool>, control: RunControl) {
     pauses.mark_changed();
     while pauses.changed().await.is_ok() {
         let paused = *pauses.borrow_and_update();
         if paused && control.wish() == Wish::Go {
             progress_bar::clear();
-            output::say(&format!("pausing after this batch; `kill -USR2 {}` lets it go on", std::process::id()));
+            output::say(&format!("pausing after this batch; `kill -USR2 {}` resumes it", std::process::id()));
             control.pause();
         } else if !paused && control.wish() == Wish::Pause {
             progress_bar::clear();
@@ -133,7 +132,7 @@ pub async fn resume(opened: &OpenedStore, args: &ResumeArgs) -> Result<Code> {
     let ledger = ledger.of(&id).await?;
     let run = ledger.run(&id).await?;
     if !matches!(run.state, RunState::Stopped | RunState::Running) {
-        let message = format!("run {id} is {}: there is nothing to go on with", run.state.word());
+        let message = format!("run {id} is {}: there is nothing to resume", run.state.word());
         return Err(CliError::refused(message).into());
     }
     receipt::run(&mut std::io::stderr(), &run, output::talk_width())?;
@@ -147,7 +146,7 @@ pub async fn resume(opened: &OpenedStore, args: &ResumeArgs) -> Result<Code> {
             );
         }
         let left = jobs(run.tally.not_started + run.tally.in_doubt);
-        if !output::confirm(&format!("go on with {left}?")).await? {
+        if !output::confirm(&format!("resume with {left}?")).await? {
             return Err(CliError::refused("not confirmed: nothing was written").into());
         }
     }
@@ -182,9 +181,9 @@ fn print(opened: &OpenedStore, receipt: &Receipt, format: Format) -> std::io::Re
     .and_then(|()| out.flush());
     let resume = way_on(&receipt.run.id, &opened.reach);
     if let Some(why) = &receipt.halted {
-        output::say(&format!("stopped: {why}; go on with `{resume}`"));
+        output::say(&format!("stopped: {why}; resume with `{resume}`"));
     } else if receipt.run.state == RunState::Stopped {
-        output::say(&format!("stopped; go on with `{resume}`"));
+        output::say(&format!("stopped; resume with `{resume}`"));
     }
     printed
 }

@@ -32,7 +32,7 @@ pub async fn run(session: &SourceChoice, args: &RunsArgs) -> Result<Code> {
         let reveals = Ledger::open(&session.paths.ledger()).await?.reveals(most(args.limit)).await?;
         print_reveals(&mut out, &reveals, args.output.output)?;
         if reveals.is_empty() && args.output.output == Format::Table {
-            output::say("nobody had secrets shown yet");
+            output::say("`--reveal` has not been used");
         }
         out.flush()?;
         return Ok(Code::Done);

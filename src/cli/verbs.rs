@@ -55,7 +55,7 @@ pub async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
 /// As [`run()`]; when nothing says why no copy is to be kept.
 pub async fn discard(opened: &OpenedStore, args: &DiscardArgs) -> Result<Code> {
     if args.no_archive && args.act.plan.reason.is_none() {
-        return Err(CliError::usage("--no-archive leaves no way back: say why with --reason").into());
+        return Err(CliError::usage("--no-archive cannot be undone: say why with --reason").into());
     }
     let options = Options { no_archive: args.no_archive, ..Options::default() };
     act(opened, Action::Discard, &args.act, options, opened.thresholds).await

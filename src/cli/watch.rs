@@ -246,7 +246,7 @@ impl<'a> Watcher<'a> {
         let seen = match store.changes(self.watermark.as_ref(), self.facet, &self.filter, budget).await {
             Err(SourceError::Timeout(after)) => {
                 if !self.is_behind {
-                    output::say("the database takes too long to tell what is new, and is asked less often");
+                    output::say("polls of the database take too long and come less often");
                 }
                 self.is_behind = true;
                 self.purse.spend(after, self.now());

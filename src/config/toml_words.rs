@@ -3,13 +3,13 @@
 /// A message of the reader in words that need no knowledge of the program; others stay as they are.
 pub fn plain(message: &str) -> String {
     if let Some((found, wanted)) = misfit(message) {
-        return format!("{} stands where {} is expected", value(found), kind(wanted));
+        return format!("found {} where {} is expected", value(found), kind(wanted));
     }
     if let Some(key) = message.strip_prefix("missing field ") {
         return format!("the key {key} is missing");
     }
     if let Some(key) = message.strip_prefix("duplicate field ") {
-        return format!("the key {key} stands there twice");
+        return format!("duplicate key {key}");
     }
     if message.starts_with("unknown variant ") {
         let mut words = message.split('`').skip(1).step_by(2);
@@ -21,7 +21,7 @@ pub fn plain(message: &str) -> String {
         };
     }
     if message.contains("untagged enum") {
-        return "the value has none of the forms that this key may have".to_owned();
+        return "the value has the wrong form for this key".to_owned();
     }
     message.to_owned()
 }
@@ -71,25 +71,22 @@ mod tests {
         for (said, wanted) in [
             (
                 "invalid type: string \"ten\", expected u64",
-                "\"ten\" stands where a whole number that is not negative is expected",
+                "found \"ten\" where a whole number that is not negative is expected",
             ),
             (
                 "invalid value: integer `-1`, expected usize",
-                "`-1` stands where a whole number that is not negative is expected",
+                "found `-1` where a whole number that is not negative is expected",
             ),
-            ("invalid type: integer `5`, expected a boolean", "`5` stands where true or false is expected"),
+            ("invalid type: integer `5`, expected a boolean", "found `5` where true or false is expected"),
             (
                 "invalid type: floating point `1.5`, expected u32",
-                "`1.5` stands where a whole number that is not negative is expected",
+                "found `1.5` where a whole number that is not negative is expected",
             ),
-            ("invalid type: string \"x\", expected struct RawUi", "\"x\" stands where a section is expected"),
-            ("invalid type: map, expected a string", "a section stands where a text in quotes is expected"),
+            ("invalid type: string \"x\", expected struct RawUi", "found \"x\" where a section is expected"),
+            ("invalid type: map, expected a string", "found a section where a text in quotes is expected"),
             ("missing field `url`", "the key `url` is missing"),
             ("unknown variant `darc`, expected one of `dark`, `light`", "unknown word `darc`; did you mean `dark`?"),
-            (
-                "data did not match any variant of untagged enum Chords",
-                "the value has none of the forms that this key may have",
-            ),
+            ("data did not match any variant of untagged enum Chords", "the value has the wrong form for this key"),
             ("invalid string, expected `\"`, `'`", "invalid string, expected `\"`, `'`"),
         ] {
             assert_eq!(plain(said), wanted, "{said}");

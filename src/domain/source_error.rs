@@ -53,7 +53,7 @@ pub enum SourceError {
         code: String,
     },
     /// No connection or transaction is to be had: the login is refused, or the database is not there any more.
-    #[error("the database does not let us in: {message} ({code})")]
+    #[error("login failed: {message} ({code})")]
     ShutOut {
         /// The server's message, without its internals.
         message: String,

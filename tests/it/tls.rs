@@ -244,8 +244,8 @@ async fn the_doctor_tells_how_the_connection_is_protected() {
     let Some(server) = Guarded::start().await else { return };
     let ca = format!("sslrootcert={}", server.file("ca.crt"));
     for (settings, says) in [
-        (String::new(), "encrypted (TLSv1.3): nobody checks who answers"),
-        ("sslmode=require".into(), "encrypted (TLSv1.3): nobody checks who answers"),
+        (String::new(), "encrypted (TLSv1.3): the server's certificate is not verified"),
+        ("sslmode=require".into(), "encrypted (TLSv1.3): the server's certificate is not verified"),
         (
             format!("sslmode=verify-ca&{ca}"),
             "encrypted (TLSv1.3): the server's certificate is checked, the name in it is not",
@@ -290,7 +290,7 @@ async fn a_mariadb_without_tls_is_told_too() {
     Layout::JobsDlq.seed(&db, 1).await;
     let told = transport(&User::of(&db).run(&["doctor"]));
     // Some make themselves a certificate when they start.
-    assert!(told == "not encrypted" || told.ends_with(": nobody checks who answers"), "{told}");
+    assert!(told == "not encrypted" || told.ends_with(": the server's certificate is not verified"), "{told}");
 }
 
 #[tokio::test]

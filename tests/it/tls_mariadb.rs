@@ -64,8 +64,8 @@ async fn the_doctor_tells_how_the_connection_is_protected() {
     let ca = format!("sslrootcert={}", server.file("ca.crt"));
     for (settings, says) in [
         ("sslmode=disable".into(), "not encrypted"),
-        (String::new(), "encrypted (TLSv1.3): nobody checks who answers"),
-        ("sslmode=require".into(), "encrypted (TLSv1.3): nobody checks who answers"),
+        (String::new(), "encrypted (TLSv1.3): the server's certificate is not verified"),
+        ("sslmode=require".into(), "encrypted (TLSv1.3): the server's certificate is not verified"),
         (
             format!("sslmode=verify-ca&{ca}"),
             "encrypted (TLSv1.3): the server's certificate is checked, the name in it is not",

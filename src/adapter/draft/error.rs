@@ -33,7 +33,7 @@ impl Sample {
             "mysql" => format!("IF({t} REGEXP '^[A-Za-z_][A-Za-z0-9_.:]*: ', SUBSTRING_INDEX({t}, ': ', 1), NULL)"),
             _ => format!("CASE WHEN instr({t}, ': ') > 1 THEN substr({t}, 1, instr({t}, ': ') - 1) END"),
         };
-        let why = format!("what stands before the first `: ` of {}", column.name);
+        let why = format!("the text before the first `: ` of {}", column.name);
         Guess { column, sql: Some(sql), kind: "text", why }
     }
 

@@ -54,11 +54,11 @@ impl Sample {
             Some(columns) => {
                 let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
                 format!(
-                    "rows are told apart by {} together; a key is one column, or a text and a number or UUID",
+                    "rows are identified by {} together; a key is one column, or a text and a number or UUID",
                     names.join(", ")
                 )
             }
-            None => "no column has a unique index: two rows of one key could not be told apart".to_owned(),
+            None => "no column has a unique index: two rows could have the same key".to_owned(),
         };
         DraftKey { key: None, scope: None, why_not }
     }

@@ -63,7 +63,7 @@ impl Sample {
         let column = self.columns.columns.iter().filter(named).find(|c| self.text(c).is_some())?;
         let seen = self.words(column)?;
         let dead: Vec<&str> = seen.iter().copied().filter(|word| has(word, DEAD)).collect();
-        let why = format!("{} tells failed jobs from others", column.name);
+        let why = format!("{} distinguishes failed jobs from others", column.name);
         let field = Guess { column, sql: None, kind: "text", why };
         (!dead.is_empty()).then_some(StateGuess { field, seen: Some(seen), dead, condition: None })
     }

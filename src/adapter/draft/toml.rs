@@ -200,13 +200,16 @@ impl Sample {
         let open = |what: String| format!("{what}: write [states], and then the condition `when` of a dead job");
         match (&parts.state, &parts.key.key) {
             (Some(state), _) => state.condition(self).ok_or_else(|| {
-                open(format!("nobody has said yet which values of {} mean that a job is dead", state.field.column.name))
+                open(format!(
+                    "the file does not say yet which values of {} mean that a job is dead",
+                    state.field.column.name
+                ))
             }),
             (None, _) if !undecided.is_empty() => {
                 Err(open(format!("{} may say that a job is not dead", undecided.join(", "))))
             }
             (None, Some(key)) => Ok(format!("{} IS NOT NULL", self.named(key.column))),
-            (None, None) => Err("nobody has said yet what tells rows apart".to_owned()),
+            (None, None) => Err("the file does not say yet what identifies a row".to_owned()),
         }
     }
 

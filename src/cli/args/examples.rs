@@ -21,7 +21,7 @@ const EXAMPLES: Examples = &[
             ("dlq-tui sources", "what the config names and whether it answers"),
             (
                 "dlq-tui sources --url postgres://ops@db.internal/shop -o json",
-                "look into a database that the config does not name",
+                "open a database that the config does not name",
             ),
         ],
     ),
@@ -82,8 +82,8 @@ const EXAMPLES: Examples = &[
     (
         "ignore",
         [
-            ("dlq-tui ignore -f 'class:NewsletterJob until:7d'", "set old newsletters aside"),
-            ("dlq-tui ignore 10442 --reason 'customer is gone'", "set one job aside, and keep why"),
+            ("dlq-tui ignore -f 'class:NewsletterJob until:7d'", "ignore old newsletters"),
+            ("dlq-tui ignore 10442 --reason 'customer is gone'", "ignore one job, with a reason"),
         ],
     ),
     (
@@ -155,7 +155,7 @@ const EXAMPLES: Examples = &[
     (
         "resume",
         [
-            ("dlq-tui resume r-20260101-120000-ab12", "go on with a run that was stopped; `dlq-tui runs` lists them"),
+            ("dlq-tui resume r-20260101-120000-ab12", "resume a run that was stopped; `dlq-tui runs` lists them"),
             ("dlq-tui resume r-20260101-120000-ab12 --rate 20/s --yes", "the same slower, without being asked"),
         ],
     ),
@@ -197,7 +197,7 @@ const EXAMPLES: Examples = &[
     (
         "adapters init",
         [
-            ("dlq-tui adapters init --table app_failed_jobs", "write a draft to mend"),
+            ("dlq-tui adapters init --table app_failed_jobs", "write a draft to edit"),
             ("dlq-tui adapters init --table billing.dead_tasks --print", "print it for a table in another schema"),
         ],
     ),

@@ -81,9 +81,9 @@ pub struct ConsoleArgs {
 pub enum Command {
     /// Opens the console on an embedded database: a shop in the middle of a payments outage.
     Demo(DemoArgs),
-    /// Says what can be reached, and which dead-letter layouts are in it.
+    /// Lists the sources that can be reached, with their dead-letter layouts.
     Sources(SourcesArgs),
-    /// Says what is well with a source and what is not, and what to do about it; it never writes.
+    /// Checks a source and says how to fix what it finds; it never writes.
     Doctor(DoctorArgs),
     /// Counts dead jobs by a facet.
     Stats(StatsArgs),
@@ -95,7 +95,7 @@ pub enum Command {
     Show(ShowArgs),
     /// Puts jobs back to the live queue.
     Replay(ReplayArgs),
-    /// Sets jobs aside: they stay, out of sight.
+    /// Ignores jobs: they stay in the table, hidden.
     Ignore(ActArgs),
     /// Undoes ignore.
     Reopen(ActArgs),
@@ -105,7 +105,7 @@ pub enum Command {
     Archive(ActArgs),
     /// Deletes jobs for good that were settled long ago: retention.
     Purge(PurgeArgs),
-    /// Holds the numbers against thresholds: one line for each that is passed, and exit code 5.
+    /// Compares the numbers with thresholds: one line for each that is exceeded, and exit code 5.
     Check(CheckArgs),
     /// Prints one line for each change, until it is stopped.
     Watch(WatchArgs),
@@ -115,7 +115,7 @@ pub enum Command {
     Runs(RunsArgs),
     /// Takes back what a run did: ignored or discarded jobs for good, replayed ones while no worker has taken them.
     Undo(UndoArgs),
-    /// Goes on with a run that was stopped or cut off.
+    /// Resumes a run that was stopped or interrupted.
     Resume(ResumeArgs),
     /// Creates the tables of a layout in a database.
     Init(InitArgs),

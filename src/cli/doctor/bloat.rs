@@ -87,7 +87,7 @@ fn oldest(section: &str, oldest: &Oldest) -> Option<Finding> {
             let fact = format!("the {kind} {known_as} is open for {age}: nothing that died since is removed, in any table");
             Some(
                 Finding::new(section, ABOUT, Level::Warn, fact)
-                    .advising("look whose it is, and whether it can be ended")
+                    .advising("check whose it is and whether it can be ended")
                     .by(show.clone()),
             )
         }

@@ -31,7 +31,7 @@ const HEAD: [&str; 6] = [
      indexes of the dead-letter tables that were found; how many runs the ledger has; the end of the log that --log-file names.",
     "Not in it: rows, payloads, messages, error classes, names of jobs and queues, passwords, commands, anybody's notes.",
     "Hosts, users, databases and sources have other names here (host-1, user-1), each the same one throughout.",
-    "Names of schemas, tables, columns, indexes and adapters stand as they are.",
+    "Names of schemas, tables, columns, indexes and adapters are not replaced.",
     "Nothing of it was sent to anybody.",
 ];
 
@@ -77,7 +77,7 @@ pub async fn write(
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     let mut file = match opened {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-            let why = format!("--bundle {}: there is such a file already; name another", path.display());
+            let why = format!("--bundle {}: the file exists; name another", path.display());
             return Err(CliError::usage(why).into());
         }
         opened => opened.with_context(|| format!("--bundle {}", path.display()))?,

@@ -28,7 +28,7 @@ pub fn findings(session: &SourceChoice, broken: Option<&anyhow::Error>, library:
         all.push(
             finding("files", Level::Fail, mask_secrets(&format!("{error:#}")))
                 .publicly("a file of the config cannot be read, or is wrong")
-                .advising("no command but this one begins before it is mended: none works with half a config"),
+                .advising("every other command refuses to start until it is fixed"),
         );
     }
     let files = session.paths.config_files().iter();

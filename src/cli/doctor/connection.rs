@@ -71,7 +71,7 @@ fn clock(ahead: i64) -> Finding {
 fn durability(setting: &str) -> Finding {
     let fact = format!("a crash of the server may take back its last commits ({setting})");
     Finding::new(SECTION, "durability", Level::Warn, fact)
-        .advising("what a run has on record as done may then be dead again: after a crash, look whether the jobs are")
+        .advising("jobs that a run recorded as done may be dead again after a crash: check them then")
 }
 
 /// How what goes over the wire is protected: what we asked for, and what came of it.
@@ -93,7 +93,7 @@ fn transport(target: &Target, connection: &Connection) -> Option<Finding> {
         Transport::Verified => ": the server's certificate and its name are checked",
         Transport::Issued => ": the server's certificate is checked, the name in it is not",
         _ if encrypted.starts_with("not") => "",
-        _ => ": nobody checks who answers",
+        _ => ": the server's certificate is not verified",
     };
     let away = if target.is_here() { "; it does not leave this machine" } else { "" };
     let safe = target.is_here() || matches!(asked, Transport::Verified | Transport::Issued);
@@ -111,11 +111,10 @@ fn role(engine: &Engine) -> Finding {
     let finding = |level, fact: String| Finding::new(SECTION, "writes", level, fact);
     match engine.read_only() {
         None => finding(Level::Ok, "the server takes them".to_owned()),
-        Some(_) if engine.is_replica() => finding(
-            Level::Warn,
-            "the server is a replica: everything can be looked at, and nothing be acted upon".to_owned(),
-        )
-        .advising("name the primary to replay or discard jobs"),
+        Some(_) if engine.is_replica() => {
+            finding(Level::Warn, "the server is a replica: reading works, verbs do not".to_owned())
+                .advising("name the primary to replay or discard jobs")
+        }
         Some(why) => finding(Level::Warn, format!("nothing can be acted upon: {why}")),
     }
 }

@@ -27,7 +27,7 @@ pub async fn check(section: &str, store: &SqlStore, budget: &Budget) -> Result<V
         ));
     }
     if !found.all {
-        let fact = "only tables that this role may write to were looked at, here and in other databases of the server";
+        let fact = "only tables that this role may write to were checked, in this and the server's other databases";
         all.push(Finding::new(section, ABOUT, Level::Ok, fact).advising("the right to PROCESS shows them all"));
     }
     Ok(all)
@@ -51,7 +51,7 @@ fn refusing(section: &str, found: &Following) -> Option<Finding> {
     let tables: Vec<&str> = found.refusing().collect();
     (!tables.is_empty()).then(|| {
         let fact = format!(
-            "a job that rows of {} refer to is not deleted: the database refuses, and the job is told as failed",
+            "a job that rows of {} refer to is not deleted: the database refuses, and the job is reported as failed",
             tables.join(", ")
         );
         Finding::new(section, ABOUT, Level::Ok, fact).advising("delete those rows first where the job is to go")

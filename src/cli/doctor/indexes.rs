@@ -47,7 +47,7 @@ fn size(section: &str, extent: Extent, housekeeping: &Housekeeping) -> Finding {
     match housekeeping.analyzed {
         true => finding,
         false => Finding { level: Level::Warn, ..finding }
-            .advising("the planner has no statistics of it: estimates are missing, and it may choose a bad way")
+            .advising("the planner has no statistics for it: estimates are missing, and plans may be bad")
             .by(housekeeping.analyze.clone()),
     }
 }

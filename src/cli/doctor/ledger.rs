@@ -57,7 +57,7 @@ pub async fn findings(path: &Path, engine: Option<&Arc<Engine>>, budget: &Budget
 
 fn unusable(path: &Path, why: &str) -> Finding {
     finding("file", Level::Fail, format!("{}: {why}", path.display()))
-        .advising("nothing can be acted upon without it: mend its folder, or name another by XDG_STATE_HOME")
+        .advising("no verb works without it: fix its folder, or set XDG_STATE_HOME to another")
 }
 
 /// What can be said without opening it.
@@ -81,8 +81,8 @@ fn of_file(path: &Path, lying: &Lying, user: u32) -> Vec<Finding> {
         .collect();
     if lying.folder_mode.is_some() {
         all.push(match loose.is_empty() {
-            true => finding("modes", Level::Ok, "only its owner can look into it"),
-            false => finding("modes", Level::Warn, "others can look into it, and it keeps what runs deleted")
+            true => finding("modes", Level::Ok, "only its owner can read it"),
+            false => finding("modes", Level::Warn, "others can read it, and it holds the rows that runs deleted")
                 .advising(loose.join(" && ")),
         });
     }
@@ -180,7 +180,7 @@ fn of_run(run: &Run, held: bool) -> Finding {
     let finding = |level, fact: String| finding("runs", level, fact).publicly(format!("{action} {id}: {left}"));
     match held {
         true => finding(Level::Ok, format!("{what}; it is being executed")),
-        false => finding(Level::Warn, what).advising(format!("`dlq-tui resume {id}` goes on with it")),
+        false => finding(Level::Warn, what).advising(format!("`dlq-tui resume {id}` resumes it")),
     }
 }
 

@@ -116,7 +116,7 @@ fn unnamed(error: &anyhow::Error, is_broken: bool) -> Finding {
     let finding = Finding::new(connection::SECTION, "database", Level::Fail, Clean::line(fact).to_string())
         .publicly("nothing names a database, or what does is wrong");
     match is_broken {
-        true => finding.advising("nothing of the config is used before it is mended (below); --url or DATABASE_URL names one meanwhile"),
+        true => finding.advising("the config is not used until it is fixed (below); use --url or DATABASE_URL meanwhile"),
         false => finding.advising(
             "name one with --url postgres://user@host/database, DATABASE_URL, PGHOST and PGDATABASE, or as [sources.NAME] \
              in the config; `dlq-tui demo` works without any",

@@ -12,7 +12,7 @@ pub fn findings(store: &SqlStore, section: &str) -> Vec<Finding> {
         known.map_or(&[][..], |(_, missing)| missing.as_slice())
     };
     let mut all = vec![match lacks(None) {
-        [] => Finding::new(section, "look", Level::Ok, "every table that is looked at can be read"),
+        [] => Finding::new(section, "look", Level::Ok, "every table that dlq-tui reads is readable"),
         missing => lacking(section, "look", missing),
     }];
     for action in Action::ALL {
@@ -39,5 +39,5 @@ fn lacking(section: &str, about: &str, missing: &[Grant]) -> Finding {
     let joined = |part: fn(&Grant) -> &str, by: &str| missing.iter().map(part).collect::<Vec<_>>().join(by);
     let fact = format!("the role may not {}", joined(|grant| &grant.act, ", nor "));
     let ddl = format!("{};", joined(|grant| &grant.sql, "; "));
-    Finding::new(section, about, Level::Warn, fact).advising("whoever owns the tables can let it").by(ddl)
+    Finding::new(section, about, Level::Warn, fact).advising("the table owner can grant it").by(ddl)
 }

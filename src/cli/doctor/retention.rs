@@ -64,7 +64,7 @@ fn findings(
         Some(rule) => Finding::new(section, "retention", Level::Ok, &rule.note),
         None => {
             Finding::new(section, "retention", Level::Ok, "the adapter knows no rule by which dead jobs are deleted")
-                .advising("`retention` in the adapter file tells it (see docs/adapters.md)")
+                .advising("set `retention` in the adapter file (see docs/adapters.md)")
         }
     };
     let after = retention.and_then(|rule| rule.after);
@@ -85,7 +85,7 @@ fn aged(finding: Finding, age: Duration, after: Option<Duration>, rows: Option<u
     let warn = |fact: String| Finding { level: Level::Warn, fact, ..finding.clone() };
     match after {
         Some(after) if age > after => finding.advising(format!(
-            "older than the usual {}: whoever deletes them does not run, or has been given more time",
+            "older than the usual {}: the job that deletes them does not run, or keeps them longer",
             short_span(after)
         )),
         Some(after) if age >= after.mul_f64(SOON) => {

@@ -26,7 +26,7 @@ struct Met {
 /// What is found of the terminal that this runs on; `theme` and `ascii` are what the config says.
 pub fn here(theme: &str, ascii: bool) -> Vec<Finding> {
     if !io::stdout().is_terminal() {
-        let fact = "not looked at: standard output is none";
+        let fact = "not checked: standard output is not a terminal";
         return vec![Finding::new(SECTION, "terminal", Level::Ok, fact)];
     }
     let asked = if io::stdin().is_terminal() { terminal_query::synchronised_output() } else { TerminalReply::NotAsked };
@@ -97,8 +97,8 @@ fn letters(ascii: bool, var: Var<'_>) -> Finding {
 fn size(size: Option<(u16, u16)>) -> Finding {
     let (width, height) = SMALLEST;
     match size {
-        None | Some((0, _) | (_, 0)) => finding("size", Level::Warn, "it does not tell its size")
-            .advising("`stty cols 80 rows 24` tells it, as serial lines and some containers need it"),
+        None | Some((0, _) | (_, 0)) => finding("size", Level::Warn, "it reports no size")
+            .advising("set it with `stty cols 80 rows 24`; serial lines and some containers need that"),
         Some((columns, lines)) if columns < width || lines < height => {
             finding("size", Level::Warn, format!("{columns}x{lines}: the console needs {width}x{height}"))
                 .advising("make it larger, or use `dlq-tui stats`, `list` and `show`")
@@ -112,7 +112,7 @@ fn frames(synchronised: TerminalReply) -> Finding {
     match synchronised {
         TerminalReply::Yes => finding(ABOUT, Level::Ok, "yes: a frame is shown at once"),
         TerminalReply::No => finding(ABOUT, Level::Ok, "no: a frame may be seen while it is drawn, which does no harm"),
-        TerminalReply::Silent => finding(ABOUT, Level::Ok, "it gave no answer: taken for no"),
+        TerminalReply::Silent => finding(ABOUT, Level::Ok, "no answer: assumed no"),
         TerminalReply::NotAsked => finding(ABOUT, Level::Ok, "not asked: standard input is no terminal"),
     }
 }

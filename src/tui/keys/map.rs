@@ -174,7 +174,7 @@ fn chord(key: &str, command: KeyCommand) -> Result<Chord, String> {
         return Err(format!("`{}` is no key{hint}", crate::domain::text::Clean::line(key)));
     };
     if !chord.is_legacy() {
-        return Err(format!("`{key}` is not told from another key by every terminal"));
+        return Err(format!("`{key}` looks like another key in some terminals"));
     }
     if command.writes() && chord.is_bare_lowercase() {
         return Err(format!("`{key}`: a write is never a bare lowercase letter"));
@@ -227,7 +227,7 @@ mod tests {
             ("replya", ["X"], "there is no command `replya` to bind; did you mean `replay`?"),
             ("yes", ["x"], "there is no command `yes` to bind"),
             ("sort", ["PageDn"], "`PageDn` is no key; did you mean `PgDn`?"),
-            ("sort", ["Ctrl-m"], "`Ctrl-m` is not told from another key by every terminal"),
+            ("sort", ["Ctrl-m"], "`Ctrl-m` looks like another key in some terminals"),
             ("sort", ["r"], "`r` would be sort and refresh (job list)"),
             ("down", ["y"], "`y` would be down and copy (anywhere)"),
             ("sort", ["3"], "`3` goes to a facet or tab"),

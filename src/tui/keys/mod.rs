@@ -204,7 +204,7 @@ impl KeyContext {
             KeyContext::Run => "While a run is going",
             KeyContext::Page => "Help, receipts",
             KeyContext::Runs => "Runs of the ledger",
-            KeyContext::Resume => "Going on with a run",
+            KeyContext::Resume => "Resuming a run",
             KeyContext::Leave => "Leaving",
         }
     }

@@ -46,7 +46,7 @@ pub static BINDINGS: &[Binding] = &[
         "Narrow the filter to the bar, or to the marked bars.",
     ),
     bind(&["Enter"], &[List], KeyCommand::Open, "open", 1, "Open the job."),
-    bind(&["Enter"], &[Detail], KeyCommand::Open, "fold", 6, "Fold or unfold what stands on the line."),
+    bind(&["Enter"], &[Detail], KeyCommand::Open, "fold", 6, "Fold or unfold the value on this line."),
     bind(&["Enter"], &[Picker], KeyCommand::Open, "choose", 1, "Open the store."),
     bind(
         &["Esc"],
@@ -78,7 +78,7 @@ pub static BINDINGS: &[Binding] = &[
         0,
         "Undo: ignored jobs go back among the dead; on any other job, the last run of this console is undone.",
     ),
-    bind(&["R"], &[Runs], KeyCommand::Resume, "resume", 4, "Go on with a run that was stopped or cut off; asks first."),
+    bind(&["R"], &[Runs], KeyCommand::Resume, "resume", 4, "Resume a run that was stopped or interrupted; asks first."),
     bind(&["U"], &[Runs], KeyCommand::Undo, "undo", 3, "Undo the run: plans it, and says what can be undone."),
     bind(
         &["D"],
@@ -127,13 +127,13 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["Up", "k"], &[Plan], KeyCommand::Up, "", 0, "Scroll."),
     bind(&["s", "Ctrl-c"], &[Run], KeyCommand::StopRun, "stop", 1, "Stop after the current batch (cancels a freeze)."),
     bind(&["p"], &[Run], KeyCommand::PauseRun, "pause", 2, "Pause or continue between two batches."),
-    bind(&["Esc", "q"], &[Run], KeyCommand::Back, "hide", 3, "Hide the gauge; the run goes on: see the runs."),
+    bind(&["Esc", "q"], &[Run], KeyCommand::Back, "hide", 3, "Hide the gauge; the run continues: see the runs."),
     bind(&["q", "Enter"], &[Page], KeyCommand::Back, "close", 1, "Close."),
     bind(&["q"], &[Runs], KeyCommand::Back, "close", 2, "Close."),
     bind(&["y"], &[Page, Runs], KeyCommand::Copy, "", 0, "Copy the command line, or the id of the run."),
     bind(&["Ctrl-c"], &[Page, Runs], KeyCommand::Back, "", 0, "Close."),
     bind(&["y"], &[Resume], KeyCommand::Yes, "", 0, "Go on with the run."),
-    bind(&["n", "Esc", "q", "Ctrl-c"], &[Resume], KeyCommand::No, "", 0, "Leave it as it stands."),
+    bind(&["n", "Esc", "q", "Ctrl-c"], &[Resume], KeyCommand::No, "", 0, "Leave it unchanged."),
     bind(&["y"], &[Leave], KeyCommand::Yes, "", 0, "Stop the run after its current batch, and leave."),
     bind(&["n", "Esc", "Ctrl-c"], &[Leave], KeyCommand::No, "", 0, "Stay."),
     // Leaving

@@ -79,7 +79,7 @@ pub enum ConsoleError {
     #[error("{0}")]
     Fault(String),
     /// The console ended while a run was in a batch: it can be resumed.
-    #[error("the run did not finish its batch in time; `dlq-tui runs` shows it and `dlq-tui resume` goes on with it")]
+    #[error("the run did not finish its batch in time; `dlq-tui runs` shows it and `dlq-tui resume` resumes it")]
     RunLeft,
     /// The console ended, and with it a run between two batches.
     #[error("{} was stopped", .0.0)]

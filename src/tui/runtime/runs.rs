@@ -59,7 +59,7 @@ impl Session {
         self.follow(execute(&open.desk, &ledger, &run, options, &going.control, &progress), seen, going).await
     }
 
-    /// Goes on with a run that was stopped or cut off, and tells how far it has got.
+    /// Resumes a run that was stopped or interrupted, and tells how far it has got.
     pub async fn resume(&self, run: RunId, going: &Going) -> Result<Run, String> {
         let open = self.store().map_err(|e| e.to_string())?;
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;

@@ -79,8 +79,7 @@ pub fn of_list(model: &Model) -> Empty {
         _ if !model.list.knows_end() => empty("reading", ""),
         Some(scan) if scan.rows == 0 => empty("nothing matches in the whole table", widen(model)),
         Some(scan) => {
-            let looked =
-                format!("nothing matches in the {} rows that were looked at, all there are", grouped(scan.rows));
+            let looked = format!("none of all {} rows match", grouped(scan.rows));
             empty(looked, widen(model))
         }
         None => nothing(model),
@@ -90,7 +89,7 @@ pub fn of_list(model: &Model) -> Empty {
 fn unreached(model: &Model) -> Option<Empty> {
     match &model.live.link {
         ConnectionState::Down { reason, .. } => {
-            Some(empty(reason.clone(), format!("it is tried again by itself; {} quits", model.key(KeyCommand::Quit))))
+            Some(empty(reason.clone(), format!("retrying; {} quits", model.key(KeyCommand::Quit))))
         }
         ConnectionState::Connecting => Some(empty(
             format!("connecting to {}", model.source.label),

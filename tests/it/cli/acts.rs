@@ -112,7 +112,7 @@ async fn a_replay_moves_exactly_the_jobs_of_the_filter_and_leaves_a_receipt() {
     let kept = user.json(&["runs", run, "-o", "json"]);
     assert_eq!((kept["reason"].as_str(), kept["state"].as_str()), (Some("gateway is back"), Some("finished")));
     assert!(user.run(&["runs"]).out.contains(run));
-    assert!(user.run(&["resume", run]).with(4).contains("nothing to go on with"));
+    assert!(user.run(&["resume", run]).with(4).contains("nothing to resume"));
     user.run(&["resume", "r-none"]).with(1);
 }
 
@@ -202,7 +202,7 @@ async fn init_says_why_it_creates_nothing_and_where_it_creates_something() {
         command.env("DATABASE_URL", db.url.replacen("dlq:", "nobody_of_note:", 1));
         let denied = super::Ended::from(command.output().expect("the binary starts"));
         db.execute("drop owned by nobody_of_note; drop role nobody_of_note").await;
-        assert!(denied.with(4).contains("somebody who may can run the statements above"), "{}", denied.err);
+        assert!(denied.with(4).contains("a role with that right can run the statements above"), "{}", denied.err);
     }
 }
 

@@ -113,7 +113,7 @@ async fn a_record_that_is_full_in_the_middle_of_a_run_halts_it_and_loses_nothing
     };
     let done = db.count("jobs").await;
     assert!((1..3_000).contains(&done), "{done}");
-    assert!(said.contains("go on with `dlq-tui resume"), "{said}");
+    assert!(said.contains("resume with `dlq-tui resume"), "{said}");
     let run = user.json(&["runs", "-o", "json"])["runs"][0].clone();
     assert!(run["in_doubt"].as_u64().is_some_and(|n| n > 0), "{run}");
     user.json(&["resume", run["run"].as_str().expect("a run"), "--yes", "-o", "json"]);

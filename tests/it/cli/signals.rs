@@ -113,7 +113,7 @@ async fn a_second_interrupt_leaves_at_once_and_the_run_can_be_resumed() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let last = said.last().expect("a sentence");
-    assert!(last.contains("left in the middle of a batch; go on with `dlq-tui resume"), "{last}");
+    assert!(last.contains("interrupted in the middle of a batch; resume with `dlq-tui resume"), "{last}");
     assert_eq!(child.wait().expect("it ended").code(), Some(3));
     let run = user.json(&["runs", "-o", "json"])["runs"][0].clone();
     assert_eq!((run["state"].as_str(), run["in_doubt"].as_u64()), (Some("running"), Some(dead)));

@@ -71,7 +71,7 @@ async fn columns_that_come_under_an_open_console_are_read_again_before_anything_
     // Once more, under the plan.
     db.execute("alter table jobs_dlq drop column sla").await;
     pty.press_until("y", "why the run was stopped", |screen| {
-        screen.contains("(sla): reloaded; L R goes on with the run") && screen.contains("not reached")
+        screen.contains("(sla): reloaded; L R resumes the run") && screen.contains("not reached")
     });
     assert_eq!(db.count("jobs_dlq").await, 30);
     pty.press_until("<Esc>", "the list", |screen| !screen.contains("Receipt of") && screen.contains("[Jobs]"));

@@ -33,7 +33,7 @@ async fn a_run_whose_console_is_ended_from_outside_is_resumed_and_replays_each_j
         let code = pty.wait_for_exit().exit_code();
         if signal != "KILL" {
             assert_eq!(code, 3, "{signal}");
-            pty.wait_for_text("go on with `dlq-tui resume r-");
+            pty.wait_for_text("resume with `dlq-tui resume r-");
             pty.assert_terminal_left_clean();
         }
         let left = db.count("jobs_dlq").await;

@@ -41,7 +41,7 @@ fn a_run_that_changed_columns_stopped_has_the_store_opened_again_and_what_it_off
     console.keys("Esc j Space");
     let (cursor, marks) = (console.current().map(str::to_owned), console.model.list.marks.clone());
     console.answer(Slot::Open, reopened(|info| disable(info, Action::Discard, "a view")));
-    assert_eq!(notice(&console), "public.events has other columns now (sla): reloaded; L R goes on with the run");
+    assert_eq!(notice(&console), "public.events has other columns now (sla): reloaded; L R resumes the run");
     assert_eq!((console.current(), &console.model.list.marks), (cursor.as_deref(), &marks));
     assert!(console.request(Slot::Page).is_some() && console.request(Slot::Histogram).is_some());
     console.keys("D");

@@ -61,7 +61,7 @@ fn a_run_that_has_ended_or_is_of_another_store_is_not_gone_on_with_here() {
     elsewhere.intent.store = "others public.others".into();
     let mut console = on_runs(vec![run("r-2"), elsewhere, stopped("r-1")]);
     console.keys("R");
-    assert_eq!(notice(&console), "run r-2 is finished: there is nothing to go on with");
+    assert_eq!(notice(&console), "run r-2 is finished: there is nothing to resume");
     console.keys("j R");
     assert!(notice(&console).starts_with("run r-3 is of another store: dlq-tui resume r-3"), "{}", notice(&console));
     console.model.source.opened.as_mut().expect("a store").info.read_only = Some("the server is a replica".into());

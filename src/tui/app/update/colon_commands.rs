@@ -91,13 +91,9 @@ static WORDS: &[Word] = &[
         all_values,
         |m, rest, now| verb(m, Action::Discard, rest, now),
     ),
-    word(
-        "archive",
-        "[all] [REASON]",
-        "Archives: moved whole into a table beside their own.",
-        all_values,
-        |m, rest, now| verb(m, Action::Archive, rest, now),
-    ),
+    word("archive", "[all] [REASON]", "Archives: moves the rows into an archive table.", all_values, |m, rest, now| {
+        verb(m, Action::Archive, rest, now)
+    }),
     word(
         "baseline",
         "",

@@ -47,7 +47,7 @@ pub fn on_reopened(model: &mut Model, result: Result<Opened, SourceError>, now: 
     let sentence = match (why, &info.read_only) {
         (Some(ReopenReason::Columns(table, run)), _) => {
             let (runs, resume) = (model.key(KeyCommand::Runs), model.key(KeyCommand::Resume));
-            let stands = run.map_or_else(String::new, |_| format!("; {runs} {resume} goes on with the run"));
+            let stands = run.map_or_else(String::new, |_| format!("; {runs} {resume} resumes the run"));
             Some(format!("{} has other columns now ({}): reloaded{stands}", table.table, table.columns.join(", ")))
         }
         (Some(ReopenReason::Turned), Some(reason)) => Some(format!("{reason}: nothing can be changed there any more")),

@@ -10,14 +10,14 @@ use crate::tui::app::model::{Model, Overlay, READ_FIRST, ResumeDialog};
 
 /// Why the run at the cursor cannot be gone on with here.
 pub fn refusal(model: &Model) -> Option<String> {
-    let Overlay::Runs(page) = &model.overlay else { return Some("there is no run to go on with".into()) };
+    let Overlay::Runs(page) = &model.overlay else { return Some("no run can be resumed".into()) };
     let Some(run) = page.current() else { return Some("the ledger has no runs yet".into()) };
     refusal_for(model, run)
 }
 
 fn refusal_for(model: &Model, run: &Run) -> Option<String> {
     if !matches!(run.state, RunState::Stopped | RunState::Running) {
-        return Some(format!("run {} is {}: there is nothing to go on with", run.id, run.state.word()));
+        return Some(format!("run {} is {}: there is nothing to resume", run.id, run.state.word()));
     }
     let opened = model.source.opened.as_ref().filter(|opened| run.is_of(&model.source.label, &opened.store()));
     let Some(opened) = opened else {

@@ -73,7 +73,7 @@ fn title(action: Action) -> &'static str {
         Action::Ignore => "Ignore: out of sight, reversible",
         Action::Reopen => "Reopen: back among the dead",
         Action::Discard => "Discard: kept whole in the ledger, then deleted",
-        Action::Archive => "Archive: moved whole into a table beside",
+        Action::Archive => "Archive: moved whole into the archive table",
         Action::Purge => "Purge: deleted for good",
         Action::Restore => "Undo a discard: the rows come back as they were",
         Action::Recall => "Undo a replay: out of the queue again, where no worker has taken them",

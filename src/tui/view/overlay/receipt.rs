@@ -117,14 +117,14 @@ fn next(source: &SourceState, run: &Run, here: &str) -> String {
     let left = tally.not_started > 0 || tally.in_doubt > 0;
     match run.state {
         RunState::Freezing => {
-            "Its jobs are being gathered, or were when it was cut off: nothing was touched.".to_owned()
+            "Its jobs are being frozen, or were when it was interrupted: nothing was touched.".to_owned()
         }
         RunState::Planned => format!("Not confirmed: nothing was touched. To confirm it: {}", source.resume(run)),
         RunState::Dismissed => "Dismissed before it was confirmed: nothing was touched.".to_owned(),
         RunState::Running if left => {
-            format!("Under way, or cut off; to go on with it where nobody does: {here}{}", source.resume(run))
+            format!("Running or interrupted; resume it if nobody runs it: {here}{}", source.resume(run))
         }
-        _ if left => format!("Go on where it stopped: {here}{}", source.resume(run)),
+        _ if left => format!("Resume where it stopped: {here}{}", source.resume(run)),
         _ if tally.planned == 0 => format!("There was no job to do. The record of it: {}", source.record(run)),
         _ if tally.done < tally.planned => {
             format!("What was left alone is still there, with its reason for each job: {}", source.record(run))
@@ -159,8 +159,8 @@ mod tests {
             (RunState::Dismissed, RunTally::default(), "nothing was touched", false),
             (RunState::Freezing, RunTally::default(), "nothing was touched", false),
             (RunState::Planned, untouched, "nothing was touched", true),
-            (RunState::Stopped, half.clone(), "Go on where it stopped", true),
-            (RunState::Running, half.clone(), "cut off", true),
+            (RunState::Stopped, half.clone(), "Resume where it stopped", true),
+            (RunState::Running, half.clone(), "interrupted", true),
             (RunState::Finished, all, "Every planned job is done", false),
             (RunState::Finished, RunTally::default(), "There was no job to do", false),
         ] {

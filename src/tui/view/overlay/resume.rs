@@ -51,8 +51,7 @@ fn sentences(model: &Model, run: &Run) -> Vec<String> {
     }
     sentences.push(format!("Behind it: {} of {planned}. Left: {}.", grouped(tally.behind()), grouped(left)));
     if run.state == RunState::Running {
-        sentences
-            .push("It is under way, or was cut off: nobody else can go on with it while somebody does.".to_owned());
+        sentences.push("Running or interrupted. Only one operator can resume it at a time.".to_owned());
     }
     sentences
 }
