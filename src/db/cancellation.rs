@@ -1,31 +1,30 @@
 //! One exchange with the server, in a task that owns the connection until the exchange has ended.
 //!
 //! A driver's future that is dropped half way leaves the statement running on the server and its answer in the
-//! connection, in front of the next user's. So cancelling, a deadline, or a caller that goes away make the task stop the
-//! statement *on the server*, wait for its answer, and only then close the transaction and hand the connection back. Such a
-//! future is dropped together with its connection alone: where there is no other one to stop the statement by, or where that
-//! did not help. What ends a transaction is waited for instead.
+//! connection, in front of the next user's. So cancelling, a deadline, or a caller that goes away make the task cancel the
+//! statement *on the server*, over one more connection that is opened for it, wait for the answer, and only then close the
+//! transaction and hand the connection back. Where the server refuses the cancel, the statement's connection is closed,
+//! unless it is ending a transaction: that is waited for.
 
-use std::pin::pin;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::db::connection::{Interrupt, Link, Otherwise};
-use crate::db::pool::{Lease, Pool};
+use crate::db::connection::{Cancel, Link};
+use crate::db::pool::Lease;
 use crate::domain::source_error::{Result, SourceError};
 
 /// What the server's own deadline gets ahead of ours, so that it normally is the server that ends a statement.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How long stopping a statement may take before the connection is given up.
-const STOP: Duration = Duration::from_secs(3);
+/// How long cancelling a statement may take before its connection is closed.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The same of one that is let go on: a server that says nothing for so long counts as gone.
-const SILENT: Duration = Duration::from_secs(30);
+/// The same for the end of a transaction.
+const END_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs `work` on the connection; without an answer after `limit` (and a little), or when `cancel` says so, or when
 /// this future is dropped, it is stopped on the server.
@@ -77,13 +76,12 @@ async fn supervise<T, W>(
 ) where
     W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>>,
 {
-    let (pool, is_ending) = (lease.pool(), lease.is_ending());
+    let is_ending = lease.is_ending();
     let link = match lease.link() {
         Ok(link) => link,
         Err(error) => return reply(answer, None, Err(error)),
     };
-    let interrupt = if is_ending { link.interrupt().patient() } else { link.interrupt() };
-    let stopping = if interrupt.otherwise() == Otherwise::Wait { SILENT } else { STOP };
+    let cancel = link.cancel();
     let started = Instant::now();
     let patience = limit.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX)).saturating_add(GRACE);
     let mut work = work(link);
@@ -103,42 +101,24 @@ async fn supervise<T, W>(
     };
     // The caller has its answer now; stopping and tidying up go on behind its back.
     reply(answer, None, Err(why));
-    let ended = tokio::time::timeout(stopping, stop_on_server(&pool, interrupt, &mut work)).await;
+    let patience = if is_ending { END_TIMEOUT } else { CANCEL_TIMEOUT };
+    let ended = tokio::time::timeout(patience, cancel_on_server(cancel, is_ending, &mut work)).await;
     drop(work);
     if ended != Ok(true) {
         lease.give_up();
-        pool.hung_up();
     }
 }
 
-/// Whether the statement has ended and left its connection as good as before; else that is to be closed.
-async fn stop_on_server<T>(pool: &Arc<Pool>, interrupt: Interrupt, work: &mut BoxFuture<'_, Result<T>>) -> bool {
-    let (sql, otherwise) = match interrupt {
-        Interrupt::Here(stop) => {
-            stop();
-            return is_usable(&work.await);
-        }
-        Interrupt::There { sql, otherwise } => (sql, otherwise),
-    };
-    let spare = tokio::select! {
-        biased;
-        // It ended by itself before anybody was told.
-        result = &mut *work => return is_usable(&result),
-        spare = pool.spare(otherwise) => spare,
-    };
-    let Some(spare) = spare else { return otherwise == Otherwise::Wait && is_usable(&work.await) };
-    // Also where it ends by itself: a word that is on its way must not reach what comes next on this connection.
-    let (is_over, result) = {
-        let mut telling = pin!(pool.tell(spare, sql, otherwise));
-        tokio::select! {
-            result = &mut *work => (telling.await, result),
-            is_over = &mut telling => match is_over || otherwise == Otherwise::Wait {
-                true => (is_over, work.await),
-                false => return false,
-            },
-        }
-    };
-    is_over && is_usable(&result)
+/// Whether the statement has ended and left its connection as good as before; otherwise the connection is to be closed.
+async fn cancel_on_server<T>(mut cancel: Cancel, is_ending: bool, work: &mut BoxFuture<'_, Result<T>>) -> bool {
+    if let Some(result) = (&mut *work).now_or_never() {
+        return is_usable(&result);
+    }
+    tokio::select! {
+        // A request that is on its way must not reach the next statement of this connection.
+        result = &mut *work => cancel.await.is_ok() && is_usable(&result),
+        sent = &mut cancel => (sent.is_ok() || is_ending) && is_usable(&work.await),
+    }
 }
 
 fn is_usable<T>(result: &Result<T>) -> bool {

@@ -67,49 +67,9 @@ impl Script {
     }
 }
 
-/// What stops whatever the connection that it was taken from is running.
-pub(super) enum Interrupt {
-    /// At once, from here.
-    Here(Box<dyn FnOnce() + Send>),
-    /// This statement, on another connection to the same server.
-    There {
-        /// The statement.
-        sql: String,
-        /// What is done where no other connection is free.
-        otherwise: Otherwise,
-    },
-}
-
-/// What is done about a statement where no connection is free to stop it on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Otherwise {
-    /// Its own connection is closed: the server ends what it runs for a client that has hung up.
-    HangUp,
-    /// One more connection is opened.
-    Connect,
-    /// It goes on, until a connection is free or it ends by itself.
-    Wait,
-}
-
-impl Interrupt {
-    /// The same, where hanging up is out of the question.
-    pub(super) fn patient(self) -> Self {
-        match self {
-            Interrupt::There { sql, otherwise: Otherwise::HangUp } => {
-                Interrupt::There { sql, otherwise: Otherwise::Wait }
-            }
-            other => other,
-        }
-    }
-
-    /// What is done where no other connection is free.
-    pub(super) fn otherwise(&self) -> Otherwise {
-        match self {
-            Interrupt::There { otherwise, .. } => *otherwise,
-            Interrupt::Here(_) => Otherwise::HangUp,
-        }
-    }
-}
+/// Cancels whatever the connection that it was taken from is running; does nothing before it is polled. It ends when the
+/// server has taken the request, so that the request cannot reach a later statement.
+pub(super) type Cancel = BoxFuture<'static, Result<()>>;
 
 /// The statements of a reading transaction, and its limits.
 pub(super) type Question<'a> = (Limits, &'a [Statement]);
@@ -155,8 +115,8 @@ pub(super) trait Link: Send {
     /// Sends one message of constants, outside any transaction.
     fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>>;
 
-    /// What stops the statement that is started next in the open transaction.
-    fn interrupt(&self) -> Interrupt;
+    /// What cancels the statement that is started next in the open transaction.
+    fn cancel(&self) -> Cancel;
 }
 
 /// Opens connections of one engine.

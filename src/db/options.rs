@@ -16,9 +16,7 @@ pub struct EngineOptions {
     pub lock_timeout: Duration,
     /// How long connecting may take where the target does not say.
     pub connect_timeout: Duration,
-    /// Connections at the most. A statement that is stopped while none other is free loses its own where the server ends what
-    /// it runs for a client that has hung up. Elsewhere, in a rehearsal, and for what ends a transaction one more takes the
-    /// word for a moment: servers take none on the connection that it is about.
+    /// Connections at most. Cancelling a statement opens one more for a moment.
     pub max_connections: usize,
     /// Nothing lasts: everything is rolled back when the engine is dropped, and there is one connection only.
     pub rehearsal: bool,

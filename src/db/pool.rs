@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use crate::db::connection::{Connector, End, Link, Mode, Otherwise};
+use crate::db::connection::{Connector, End, Link, Mode};
 use crate::db::net::address::Address;
 use crate::domain::log;
 use crate::domain::source_error::{Result, SourceError};
@@ -19,19 +19,6 @@ const SETTLE: Duration = Duration::from_secs(2);
 
 /// How long a call waits for a connection that is on its way back.
 const SHORT: Duration = Duration::from_millis(200);
-
-/// How long stopping a statement waits for the other connection: whoever asked for it has been answered already.
-const SPARE: Duration = Duration::from_millis(100);
-
-/// How long a word may take to be answered that hanging up can replace. Other calls wait for the connection that it is on.
-const WORD: Duration = Duration::from_secs(1);
-
-/// How long a server may take to notice that a connection was closed under a statement, and to end that: what is asked next waits
-/// for it. One that looks every 20 ms takes as long as that, and little more.
-const GONE: Duration = Duration::from_millis(100);
-
-/// How long it may take to stop a statement from another connection.
-const INTERRUPT: Duration = Duration::from_secs(3);
 
 /// The connections of one engine.
 pub(super) struct Pool {
@@ -45,8 +32,6 @@ pub(super) struct Pool {
     idle: Mutex<Vec<Box<dyn Link>>>,
     /// Connections on their way back: worth waiting for instead of opening another one.
     settling: AtomicUsize,
-    /// Until when the server may still have each connection that was closed under a statement, the latest last.
-    gone: Mutex<Vec<Instant>>,
     returned: Notify,
 }
 
@@ -67,7 +52,6 @@ impl Pool {
             permits: Arc::new(Semaphore::new(size.max(1))),
             idle: Mutex::new(Vec::new()),
             settling: AtomicUsize::new(0),
-            gone: Mutex::default(),
             returned: Notify::new(),
         }
     }
@@ -124,67 +108,6 @@ impl Pool {
         Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, ending: false, permit: Some(permit) }, fresh))
     }
 
-    /// What can take a word to the server while a statement runs: the other connection where that is free, or is soon, else
-    /// one that is to be opened. `None` where hanging up does as well, as it costs no more, and where there will be none.
-    pub(super) async fn spare(self: &Arc<Self>, otherwise: Otherwise) -> Option<Spare> {
-        let free = Arc::clone(&self.permits).acquire_owned();
-        let patience = if self.size == 1 { Duration::ZERO } else { SPARE };
-        let permit = match otherwise {
-            Otherwise::Wait => free.await.ok(),
-            _ => tokio::time::timeout(patience, free).await.ok().and_then(std::result::Result::ok),
-        };
-        let link = permit.as_ref().and_then(|_| self.lock_idle().pop());
-        let can_tell = match otherwise {
-            Otherwise::HangUp => link.is_some(),
-            Otherwise::Connect => true,
-            Otherwise::Wait => permit.is_some(),
-        };
-        can_tell.then_some(Spare { link, permit })
-    }
-
-    /// Sends a word to the server; whether that is over. Else it may be on its way still, and reach whatever comes next on the
-    /// connection that it is about.
-    ///
-    /// When it fails, the server's own deadline still ends the statement.
-    pub(super) async fn tell(&self, Spare { link, mut permit }: Spare, sql: String, otherwise: Otherwise) -> bool {
-        if otherwise == Otherwise::HangUp {
-            let Some(mut link) = link else { return false };
-            let is_told = matches!(tokio::time::timeout(WORD, link.tell(sql)).await, Ok(Ok(())));
-            match is_told {
-                true => self.put(link),
-                false => self.hung_up(),
-            }
-            return is_told;
-        }
-        let telling = async {
-            let mut is_over = true;
-            if let Some(mut link) = link {
-                if link.tell(sql.clone()).await.is_ok() {
-                    return (Some(link), true);
-                }
-                is_over = false;
-            }
-            let Ok(mut link) = self.open().await else { return (None, is_over) };
-            let is_told = link.tell(sql).await.is_ok();
-            (is_told.then_some(link), is_told && is_over)
-        };
-        tokio::pin!(telling);
-        let (link, is_over) = match tokio::time::timeout(SHORT, &mut telling).await {
-            Ok(told) => told,
-            Err(_) => {
-                if otherwise == Otherwise::Connect {
-                    // A server that is slow to answer must not keep other calls waiting for their connection.
-                    permit = None;
-                }
-                tokio::time::timeout(INTERRUPT, telling).await.unwrap_or((None, false))
-            }
-        };
-        if let (Some(link), Some(_)) = (link, permit) {
-            self.put(link);
-        }
-        is_over
-    }
-
     async fn idle_link(&self) -> Option<Box<dyn Link>> {
         loop {
             let returned = self.returned.notified();
@@ -202,28 +125,7 @@ impl Pool {
     }
 
     async fn connect(&self) -> Result<Box<dyn Link>> {
-        self.bounded(self.open()).await.map_err(|error| self.address.tell(error))
-    }
-
-    /// Takes in that a connection was closed while the server may still be at something on it.
-    pub(super) fn hung_up(&self) {
-        self.lock_gone().push(Instant::now() + GONE);
-    }
-
-    /// Opens a connection; where the server would have one too many, when it has had time to be done with one that was hung up.
-    async fn open(&self) -> Result<Box<dyn Link>> {
-        while let Some(at) = self.crowded_until() {
-            tokio::time::sleep_until(at.into()).await;
-        }
-        self.connector.connect().await
-    }
-
-    /// Until when one more, of those that are lent out already, may be one too many.
-    fn crowded_until(&self) -> Option<Instant> {
-        let (now, free) = (Instant::now(), self.permits.available_permits());
-        let mut gone = self.lock_gone();
-        gone.retain(|at| *at > now);
-        gone.first().copied().filter(|_| gone.len() > free)
+        self.bounded(self.connector.connect()).await.map_err(|error| self.address.tell(error))
     }
 
     /// Awaits what opens a connection, for as long as connecting may take.
@@ -246,20 +148,9 @@ impl Pool {
         self.database
     }
 
-    fn lock_gone(&self) -> std::sync::MutexGuard<'_, Vec<Instant>> {
-        self.gone.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
     fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Box<dyn Link>>> {
         self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-}
-
-/// What can take a word to the server.
-pub(super) struct Spare {
-    /// The connection; one is opened where there is none.
-    link: Option<Box<dyn Link>>,
-    permit: Option<OwnedSemaphorePermit>,
 }
 
 /// How the error of a server that says nothing begins.
@@ -292,18 +183,13 @@ impl Lease {
         }
     }
 
-    /// Where it goes back to.
-    pub(super) fn pool(&self) -> Arc<Pool> {
-        Arc::clone(&self.pool)
-    }
-
     /// Notes that a transaction is open, or about to be.
     pub(super) fn opened(&mut self, mode: Mode) {
         self.open = Some(mode);
     }
 
-    /// Notes that the transaction is about to be ended: what does that is never hung up. The server might not notice, and what
-    /// became of the transaction is known from its answer alone.
+    /// Notes that the transaction is about to be ended. Its connection is kept while the server may still answer, as only the
+    /// answer tells whether it was committed.
     pub(super) fn ends(&mut self) {
         self.ending = true;
     }
@@ -332,9 +218,8 @@ impl Drop for Lease {
         let end = if mode == Mode::Read { End::Release } else { End::Rollback };
         let settling = Settling::start(Arc::clone(&self.pool), self.permit.take());
         runtime.spawn(async move {
-            match tokio::time::timeout(SETTLE, link.end(end)).await {
-                Ok(Ok(())) => settling.pool.put(link),
-                Ok(Err(_)) | Err(_) => settling.pool.hung_up(),
+            if let Ok(Ok(())) = tokio::time::timeout(SETTLE, link.end(end)).await {
+                settling.pool.put(link);
             }
         });
     }

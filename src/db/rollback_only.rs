@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::db::connection::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
+use crate::db::connection::{Answer, Cancel, Connector, End, Facts, Limits, Link, Mode, Question};
 use crate::db::{Row, Statement};
 use crate::domain::source_error::Result;
 
@@ -68,8 +68,7 @@ impl Link for Rehearsal {
         self.link.tell(sql)
     }
 
-    fn interrupt(&self) -> Interrupt {
-        // All that was rehearsed would be undone with the connection.
-        self.link.interrupt().patient()
+    fn cancel(&self) -> Cancel {
+        self.link.cancel()
     }
 }

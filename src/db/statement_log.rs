@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::db::connection::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
+use crate::db::connection::{Answer, Cancel, Connector, End, Facts, Limits, Link, Mode, Question, Script};
 use crate::db::{Row, Statement};
 use crate::domain::source_error::Result;
 
@@ -93,7 +93,7 @@ impl Link for HeardLink {
         self.link.tell(sql)
     }
 
-    fn interrupt(&self) -> Interrupt {
-        self.link.interrupt()
+    fn cancel(&self) -> Cancel {
+        self.link.cancel()
     }
 }

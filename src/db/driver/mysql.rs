@@ -12,6 +12,8 @@
 //! A reading transaction is one message from its beginning to its end, with the values written into its text
 //! ([`crate::db::driver::multi_statement`]): one round trip, where each prepared statement would take one or two, and the transaction two more.
 
+use std::sync::Arc;
+
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlRow, MySqlSslMode};
@@ -19,9 +21,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Either, Row as _};
 
 use super::grants::Grants;
 use super::json_depth::JsonDepth;
-use crate::db::connection::{
-    Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Otherwise, Question, Script,
-};
+use crate::db::connection::{Answer, Cancel, Connector, End, Facts, Limits, Link, Mode, Question, Script};
 use crate::db::driver::error_map::{connecting, store_error};
 use crate::db::driver::multi_statement::mysql::inlined;
 use crate::db::options::IDLE;
@@ -43,7 +43,7 @@ const CLEAR_REFUSED: &str = "3159";
 const PACKET_HEAD: u64 = 4_096;
 
 pub(crate) struct Mysql {
-    options: MySqlConnectOptions,
+    options: Arc<MySqlConnectOptions>,
     has_certificate: bool,
     read_only: bool,
     json_depth: JsonDepth,
@@ -55,14 +55,15 @@ impl Mysql {
         // What the driver would say of its own accord takes a way there and back, and stands in what we say.
         let options = server.disable_statement_logging();
         let options = options.pipes_as_concat(false).no_engine_substitution(false).timezone(None).set_names(false);
-        Self { options, has_certificate, read_only, json_depth: JsonDepth::default() }
+        Self { options: Arc::new(options), has_certificate, read_only, json_depth: JsonDepth::default() }
     }
 
     /// A connection of which nothing has been said yet.
     async fn reach(&self) -> Result<MyLink> {
         let connection = self.options.connect().await.map_err(|error| self.shut_out(connecting(error)))?;
         let (read_only, json_depth) = (self.read_only, self.json_depth.clone());
-        Ok(MyLink { connection, read_only, json_depth, server: MysqlServer::default(), facts: None })
+        let (address, server) = (Arc::clone(&self.options), MysqlServer::default());
+        Ok(MyLink { connection, address, read_only, json_depth, server, facts: None })
     }
 
     async fn open(&self) -> Result<MyLink> {
@@ -136,6 +137,8 @@ fn product(version: &str) -> (bool, String) {
 
 struct MyLink {
     connection: MySqlConnection,
+    /// Where it leads, for the connection that cancels.
+    address: Arc<MySqlConnectOptions>,
     read_only: bool,
     json_depth: JsonDepth,
     server: MysqlServer,
@@ -359,8 +362,14 @@ impl Link for MyLink {
         })
     }
 
-    fn interrupt(&self) -> Interrupt {
-        Interrupt::There { sql: format!("KILL QUERY {}", self.server.id), otherwise: Otherwise::Connect }
+    fn cancel(&self) -> Cancel {
+        let (address, id) = (Arc::clone(&self.address), self.server.id);
+        Box::pin(async move {
+            let mut connection = address.connect().await.map_err(connecting)?;
+            let sql = AssertSqlSafe(format!("KILL QUERY {id}"));
+            bind::command(sql).execute(&mut connection).await.map_err(store_error)?;
+            Ok(())
+        })
     }
 }
 

@@ -9,7 +9,6 @@
 //! a message on whole.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -18,9 +17,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Either, Row as _};
 use uuid::Uuid;
 
-use crate::db::connection::{
-    Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Otherwise, Question, Script,
-};
+use crate::db::connection::{Answer, Cancel, Connector, End, Facts, Limits, Link, Mode, Question, Script};
 use crate::db::driver::error_map::{connecting, store_error};
 use crate::db::driver::multi_statement::inlined;
 use crate::db::options::IDLE;
@@ -41,8 +38,6 @@ pub(crate) struct Postgres {
     /// How long each try to reach a server may take.
     patience: Duration,
     read_only: bool,
-    /// Whether the server notices when a client hangs up, as one of the connections was told last.
-    notices: Arc<AtomicBool>,
 }
 
 impl Postgres {
@@ -59,7 +54,7 @@ impl Postgres {
         let servers: Vec<PgConnectOptions> = servers.into_iter().map(named).collect();
         let tries = servers.len() * wanted.choices().len();
         let patience = patience / u32::try_from(tries).unwrap_or(u32::MAX).max(1);
-        Self { servers, wanted, patience, read_only, notices: Arc::default() }
+        Self { servers, wanted, patience, read_only }
     }
 
     async fn open(&self) -> Result<PgLink> {
@@ -92,15 +87,10 @@ impl Postgres {
                 return Err(SourceError::Unreachable(objection.to_owned()));
             }
         }
-        Ok(PgLink {
-            notices: self.notices.load(Ordering::Relaxed),
-            told: Arc::clone(&self.notices),
-            connection,
-            read_only: self.read_only,
-            open: false,
-            backend: 0,
-            tag: Uuid::new_v4(),
-        })
+        let name = format!("{} cancel", server.get_application_name().unwrap_or_default());
+        let address = Arc::new(server.clone().application_name(&name));
+        let (read_only, tag) = (self.read_only, Uuid::new_v4());
+        Ok(PgLink { connection, address, read_only, open: false, backend: 0, tag })
     }
 }
 
@@ -112,6 +102,8 @@ impl Connector for Postgres {
 
 struct PgLink {
     connection: PgConnection,
+    /// Where it leads, of several servers, for the connection that cancels.
+    address: Arc<PgConnectOptions>,
     read_only: bool,
     /// Whether a transaction is open.
     open: bool,
@@ -120,9 +112,6 @@ struct PgLink {
     backend: i32,
     /// What the scripts of this connection are known by in the server's list of sessions.
     tag: Uuid,
-    /// Whether the server notices when we hang up: as it said last, or said to another connection.
-    notices: bool,
-    told: Arc<AtomicBool>,
 }
 
 impl PgLink {
@@ -130,27 +119,19 @@ impl PgLink {
     fn scripted(&self, limits: Limits, texts: &[String]) -> Script {
         // Near the beginning: the list of sessions shows a thousand bytes.
         let (begin, tag) = (begin_sql(Mode::Read, limits), self.tag.simple());
-        let begin = format!("{begin}; SELECT '{tag}', {NOTICES}{AS_STORED}");
+        let begin = format!("{begin}; SELECT '{tag}', {CHECKS_CLIENT}{AS_STORED}");
         Script::new(format!("{begin}; {}; COMMIT", texts.join("; ")), texts.len())
-    }
-
-    /// Takes in whether the server notices when we hang up.
-    fn notes(&mut self, notices: bool) {
-        self.notices = notices;
-        self.told.store(notices, Ordering::Relaxed);
     }
 
     async fn answers(&mut self, script: Script) -> Result<Vec<Vec<Row>>> {
         self.open = true;
-        let (mut answers, mut notices) = (decode::Answers::default(), None);
+        let mut answers = decode::Answers::default();
         let mut pieces = bind::command(AssertSqlSafe(script.sql.as_str())).fetch_many(&mut self.connection);
         while let Some(piece) = pieces.next().await {
             match piece.map_err(|error| refused(&script, error)) {
                 Ok(Either::Left(_)) => answers.end(),
                 Ok(Either::Right(row)) => {
-                    if script.has_begun() {
-                        notices = row.try_get(1).ok();
-                    }
+                    script.has_begun();
                     answers.take(decode::postgres(&row));
                 }
                 Err(error) => {
@@ -160,7 +141,6 @@ impl PgLink {
             }
         }
         drop(pieces);
-        self.notes(notices.unwrap_or(false));
         self.open = false;
         answers.asked(script.asked)
     }
@@ -232,12 +212,11 @@ const DURABLE: &str = ", CASE WHEN current_setting('synchronous_commit') = 'off'
 const AS_STORED: &str = ", CASE WHEN current_setting('server_encoding') = 'SQL_ASCII' \
                          THEN set_config('client_encoding', 'SQL_ASCII', true) END";
 
-/// Makes the server look every 20 ms whether we are still there while it runs a statement, and says whether it does. Versions
-/// before 14 know of no such thing, and which operating systems tell has grown since (first Linux alone): elsewhere a server
-/// refuses the setting, and the transaction with it.
-const NOTICES: &str = "CASE WHEN version() LIKE '%linux%' \
+/// Makes the server check every 20 ms during a statement whether its client is still there, so that a statement whose
+/// connection was closed ends. Versions before 14 have no such setting, and version 14 refuses it except on Linux.
+const CHECKS_CLIENT: &str = "CASE WHEN version() LIKE '%linux%' \
                        AND current_setting('client_connection_check_interval', true) IS NOT NULL \
-                       THEN set_config('client_connection_check_interval', '20', true) IS NOT NULL ELSE false END";
+                       THEN set_config('client_connection_check_interval', '20', true) END";
 
 /// The whole beginning of a transaction as one message of constants and numbers.
 ///
@@ -272,15 +251,14 @@ impl Link for PgLink {
             self.open = true;
             let durable = if mode == Mode::Write { DURABLE } else { "" };
             let begin = begin_sql(mode, limits);
-            let sql = format!("{begin}; SELECT pg_backend_pid(), {CLOSED}, {NOTICES}{durable}{AS_STORED}");
+            let sql = format!("{begin}; SELECT pg_backend_pid(), {CLOSED}, {CHECKS_CLIENT}{durable}{AS_STORED}");
             let rows = bind::command(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await;
             let told = rows.and_then(|rows| {
                 let row = rows.last().ok_or(sqlx::Error::RowNotFound)?;
-                Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))
+                Ok((row.try_get(0)?, row.try_get(1)?))
             });
-            let (backend, is_closed, notices): (i32, bool, bool) = told.map_err(store_error)?;
+            let (backend, is_closed): (i32, bool) = told.map_err(store_error)?;
             self.backend = backend;
-            self.notes(notices);
             match (mode, is_closed) {
                 (Mode::Write, true) => Err(SourceError::Denied(format!("{CLOSED_BY} is on"))),
                 _ => Ok(()),
@@ -298,10 +276,7 @@ impl Link for PgLink {
                 }
                 // One simple query: no prepared statement that a pooler could mix up.
                 None => {
-                    let sql = format!("{FACTS}, {NOTICES}");
-                    let asked = bind::command(AssertSqlSafe(sql)).fetch_one(&mut self.connection);
-                    let row = asked.await.map_err(store_error)?;
-                    self.notes(row.try_get(6).unwrap_or(false));
+                    let row = bind::command(FACTS).fetch_one(&mut self.connection).await.map_err(store_error)?;
                     return Ok((facts(&decode::postgres(&row)?, self.read_only)?, None));
                 }
             };
@@ -357,21 +332,24 @@ impl Link for PgLink {
         })
     }
 
-    fn interrupt(&self) -> Interrupt {
-        let sql = match self.backend {
+    fn cancel(&self) -> Cancel {
+        let (address, backend, tag) = (Arc::clone(&self.address), self.backend, self.tag.simple());
+        let sql = move || match backend {
             // A script ends its transaction itself, and behind a pooler its process may then serve another client: it
             // is looked up at the moment when it is stopped, by what it is running.
             0 => format!(
                 "SELECT pg_cancel_backend(pid) FROM pg_stat_get_activity(NULL) \
-                 WHERE state = 'active' AND strpos(query, '{}') > 0 AND pid <> pg_backend_pid()",
-                self.tag.simple()
+                 WHERE state = 'active' AND strpos(query, '{tag}') > 0 AND pid <> pg_backend_pid()"
             ),
             // The transaction stays open until this has been answered, so that the process cannot have passed to
             // another client of a pooler.
             backend => format!("SELECT pg_cancel_backend({backend})"),
         };
-        let otherwise = if self.notices { Otherwise::HangUp } else { Otherwise::Connect };
-        Interrupt::There { sql, otherwise }
+        Box::pin(async move {
+            let mut connection = address.connect().await.map_err(connecting)?;
+            bind::command(AssertSqlSafe(sql())).execute(&mut connection).await.map_err(store_error)?;
+            Ok(())
+        })
     }
 }
 

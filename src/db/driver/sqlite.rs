@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 
-use crate::db::connection::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
+use crate::db::connection::{Answer, Cancel, Connector, End, Facts, Limits, Link, Mode, Question};
 use crate::db::driver::error_map::store_error;
 use crate::db::file_identity::Inode;
 use crate::db::{Row, Statement, driver::bind, driver::decode};
@@ -226,8 +226,11 @@ impl Link for LiteLink {
         })
     }
 
-    fn interrupt(&self) -> Interrupt {
+    fn cancel(&self) -> Cancel {
         let stop = Arc::clone(&self.stop);
-        Interrupt::Here(Box::new(move || stop.requested.store(true, Ordering::Relaxed)))
+        Box::pin(async move {
+            stop.requested.store(true, Ordering::Relaxed);
+            Ok(())
+        })
     }
 }
