@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 pub use draft::Sample;
 pub use error::AdapterError;
 pub use library::{Library, built_in};
-pub use rights::{Needs, Object, Privileges, Right};
+pub use rights::{Need, Needs, Object, Privileges, Right};
 pub use spec::{
     DeliverySpec, Detect, ExpectedRows, Field, FieldKind, Fields, Index, IntoTable, Keep, Live, MessageSpec, Order,
     Refusal, RelatedRows, Retention, Route, Spec, StateWords, Undo, Verb, VerbSpecs, VerbStep,

@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue, Deserializer, Error};
 use super::draft_check::unfilled_places;
 use super::error::{line_of, with_suggestion};
 use super::library::NOTATIONS;
+use super::rights::named_tables;
 use super::spec::{Field, FieldKind, Keep, MessageSpec, Spec, Undo, Verb, VerbStep};
 use super::template::{PLACEHOLDERS, unknown_hole};
 use super::{Adapter, AdapterError, DIALECTS, Misfit, Needs};
@@ -37,9 +38,7 @@ fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
     }
     let all = || specs.iter().filter_map(OnceLock::get).flatten();
     let tables: BTreeSet<String> = all().map(|spec| spec.table.clone()).collect();
-    let by_dialect = DIALECTS.into_iter().zip(&specs).filter_map(|(dialect, specs)| Some((dialect, specs.get()?)));
-    let beside = by_dialect.flat_map(|(dialect, specs)| specs.iter().flat_map(move |spec| beside(spec, dialect)));
-    let beside = beside.filter(|table| !tables.contains(table)).collect();
+    let beside = all().flat_map(beside).chain(named_tables(text)).filter(|table| !tables.contains(table)).collect();
     Ok(Adapter { name, origin: origin.clone(), text: text.to_owned(), tables, beside, specs })
 }
 
@@ -107,11 +106,11 @@ impl<'i> ParsedFile<'i> {
     }
 }
 
-/// The tables that tell a layout apart beside its own, or hold parts of its jobs, or that its statements name.
-fn beside(spec: &Spec, dialect: &str) -> BTreeSet<String> {
+/// The tables that tell a layout apart beside its own, or hold parts of its jobs, or that it needs rights on.
+fn beside(spec: &Spec) -> BTreeSet<String> {
     let verbs = Action::ALL.into_iter().filter_map(|action| spec.verbs.get(action));
     let along = verbs.flat_map(|verb| &verb.along).map(|along| along.table.get_ref());
-    spec.detect.tables.keys().chain(along).cloned().chain(Needs::of(spec, dialect).tables()).collect()
+    spec.detect.tables.keys().chain(along).cloned().chain(Needs::of(spec).tables()).collect()
 }
 
 /// Where a file asks for what a table lacks: in a database's own section, or for all. `main` is the dead-letter table.
@@ -364,7 +363,6 @@ fn verb(verb: &Verb, action: Action) -> Result<(), LocatedError> {
     holes(when)?;
     verb.trace.as_ref().map_or(Ok(()), holes)?;
     verb.lock.as_ref().map_or(Ok(()), holes)?;
-    verb.within.iter().try_for_each(holes)?;
     verb.refuse.iter().chain(&verb.warn).try_for_each(|refusal| holes(&refusal.when))?;
     if let Some(along) = verb.along.first().filter(|_| !verb.archive && verb.keep.is_nothing()) {
         let message = format!("`verbs.{action}.along` needs `archive = true` or `keep`: nothing is kept otherwise");

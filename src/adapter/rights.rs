@@ -1,16 +1,14 @@
-//! Which rights a layout's statements take: what a role needs to look at it, and for each of its verbs.
+//! Which rights a layout takes: what a role needs to look at it, and for each of its verbs.
 //!
-//! They are read from the statements themselves, so that what is asked of a role is what the database will ask of it. What
-//! cannot be read from them (a table that is named otherwise than by a placeholder) is left out: the database has the last
-//! word in any case, and a verb that is refused without need costs more than one that is refused late.
-
-mod statement;
+//! An adapter lists what its statements take in `needs`; what the store does by itself (hold rows, archive them, put them
+//! back) is added here. What is not listed is left to the database, whose error says it when the verb is tried.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::spec::{ExpectedRows, Field, Route, Spec, Undo, Verb, VerbStep};
+use serde::Deserialize;
+
+use super::spec::{Route, Spec, Undo, Verb, VerbStep};
 use crate::domain::action::Action;
-use statement::SqlLexer;
 
 /// Something that can be done with a table or a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +23,7 @@ pub enum Right {
     Lock,
     /// Delete rows.
     Delete,
-    /// Have a sequence number new rows, whose other columns are those.
+    /// Have a sequence number new rows, in columns other than those.
     Number,
     /// Call it.
     Execute,
@@ -58,6 +56,65 @@ pub enum Object {
     Function(String),
 }
 
+/// An entry of `needs`, such as `insert on jobs (payload, run_at)`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Need {
+    right: Right,
+    object: Object,
+    columns: BTreeSet<String>,
+    /// Not each time, or by a trigger or function: the verb is offered without it.
+    sometimes: bool,
+}
+
+impl TryFrom<String> for Need {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let parsed = || {
+            let (sometimes, text) = text.strip_prefix("sometimes ").map_or((false, &*text), |rest| (true, rest));
+            let (word, on) = text.split_once(" on ")?;
+            let right = match word {
+                "select" => Right::Select,
+                "insert" => Right::Insert,
+                "update" => Right::Update,
+                "lock" => Right::Lock,
+                "delete" => Right::Delete,
+                "number" => Right::Number,
+                "execute" => Right::Execute,
+                _ => return None,
+            };
+            let (name, columns) = match on.split_once(" (") {
+                Some((name, columns)) => (name, columns.strip_suffix(')')?),
+                None => (on, ""),
+            };
+            let object = match name.strip_suffix("()") {
+                Some(function) => Object::Function(function.to_owned()),
+                None => object(name)?,
+            };
+            let columns = columns.split(',').map(|column| column.trim().to_owned()).filter(|column| !column.is_empty());
+            let is_right = (right == Right::Execute) == matches!(object, Object::Function(_));
+            is_right.then(|| Self { right, object, columns: columns.collect(), sometimes })
+        };
+        parsed().ok_or_else(|| {
+            format!(
+                "`{text}` is no right: `select`, `insert`, `number`, `update`, `lock` or `delete`, then `on` and a table, with \
+                 columns as in `insert on jobs (payload)`, or `execute on f()`; `sometimes` may come before"
+            )
+        })
+    }
+}
+
+/// The table that a text names as statements do, or by its name alone.
+fn object(name: &str) -> Option<Object> {
+    match name.strip_prefix("{schema}.").unwrap_or(name) {
+        "{table}" => Some(Object::Own),
+        "{target}" => Some(Object::Target),
+        other if other.is_empty() || other.contains(['{', '(', ' ']) => None,
+        other => Some(Object::Beside(other.trim_matches(['"', '`']).to_owned())),
+    }
+}
+
 /// Rights, each with the columns that it is used on; without columns it is used on some that are not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Privileges(BTreeMap<(Object, Right), BTreeSet<String>>);
@@ -66,13 +123,6 @@ impl Privileges {
     /// What is needed, by object.
     pub fn iter(&self) -> impl Iterator<Item = (&Object, Right, &BTreeSet<String>)> {
         self.0.iter().map(|((object, right), columns)| (object, *right, columns))
-    }
-
-    /// The other tables of the schema.
-    pub fn beside(&self) -> impl Iterator<Item = &str> {
-        self.0
-            .keys()
-            .filter_map(|(object, _)| if let Object::Beside(table) = object { Some(table.as_str()) } else { None })
     }
 
     /// Adds what else is needed.
@@ -87,57 +137,29 @@ impl Privileges {
     }
 }
 
-/// Rights as a layout's statements take them.
+/// What a layout's statements take.
 pub struct Needs<'a> {
     spec: &'a Spec,
-    reader: SqlLexer<'a>,
 }
 
 impl<'a> Needs<'a> {
-    /// Of a layout, as it is in the database of that word.
-    pub fn of(spec: &'a Spec, dialect: &str) -> Self {
-        // Only MySQL reads a backslash in every text.
-        Self { spec, reader: SqlLexer { own: &spec.table, backslash: dialect == "mysql" } }
+    /// Of a layout.
+    pub fn of(spec: &'a Spec) -> Self {
+        Self { spec }
     }
 
     /// What a list takes: without it, there is nothing to be seen at all.
     pub fn list(&self) -> Privileges {
         let mut rights = Privileges::default();
         rights.add(Object::Own, Right::Select, []);
-        self.read(&mut rights, self.spec.join.as_ref().map(|join| join.get_ref().as_str()));
+        self.declare(&mut rights, &self.spec.needs, false);
         rights
     }
 
     /// What it takes to look: lists, counts, and open jobs.
     pub fn look(&self) -> Privileges {
-        let spec = self.spec;
         let mut rights = self.list();
-        let f = &spec.fields;
-        let parts = [
-            &f.touched,
-            &f.state,
-            &f.error_class,
-            &f.message,
-            &f.message_head,
-            &f.job_class,
-            &f.queue,
-            &f.reason,
-            &f.worker,
-            &f.attempts,
-            &f.max_attempts,
-            &f.arguments,
-            &f.backtrace,
-            &f.lineage,
-            &spec.order.otherwise,
-            &spec.order.attempts,
-            &spec.held.as_ref().and_then(|held| held.since.clone()),
-        ];
-        let fields = [&f.at, &spec.order.time, &spec.key].into_iter().chain(parts.into_iter().flatten());
-        let states = &spec.states.when;
-        let states = [&states.dead, &states.retrying, &states.resolved, &states.ignored].into_iter().flatten();
-        self.read(&mut rights, fields.chain(spec.more.values()).filter_map(sql_of));
-        self.read(&mut rights, states.map(|sql| sql.get_ref().as_str()));
-        self.read(&mut rights, spec.held.iter().map(|held| held.when.get_ref().as_str()));
+        self.declare(&mut rights, &self.spec.needs, true);
         rights
     }
 
@@ -148,7 +170,8 @@ impl<'a> Needs<'a> {
         rights.add(Object::Own, Right::Select, []);
         match action {
             Action::Restore => {
-                self.put_back(&mut rights, self.spec.verbs.discard.as_ref().filter(|verb| verb.archive)?)
+                self.put_back(&mut rights, self.spec.verbs.discard.as_ref().filter(|verb| verb.archive)?);
+                return Some(rights);
             }
             Action::Recall => {
                 let replay = self.spec.verbs.replay.as_ref().filter(|verb| verb.disabled.is_none())?;
@@ -160,29 +183,37 @@ impl<'a> Needs<'a> {
                 if action == Action::Archive {
                     rights.add(Object::Own, Right::Delete, []);
                 }
-                self.verb(&mut rights, verb, way);
+                for along in &verb.along {
+                    rights.add(Object::Beside(along.table.get_ref().clone()), Right::Select, []);
+                }
             }
         }
+        self.declare(&mut rights, self.declared(action, way).unwrap_or_default(), false);
         Some(rights)
     }
 
     /// What an action may take besides: where jobs go to another queue, and by what functions and triggers of the database do
-    /// in turn, for which it is theirs to know whose rights they take.
+    /// in turn, for which it is theirs to know whose rights they take. Of a verb that lists nothing, what its statements may
+    /// do to the dead-letter table's rows.
     pub fn perhaps(&self, action: Action, way: Route) -> Privileges {
         let mut rights = Privileges::default();
-        let verb = match action {
-            Action::Recall => self.spec.verbs.replay.as_ref(),
-            action => self.spec.verbs.get(action),
-        };
-        if let Some(verb) = verb.filter(|verb| verb.disabled.is_none()) {
-            self.read(&mut rights, verb.within.iter().map(|sql| sql.get_ref().as_str()));
-            let elsewhere = steps_of(verb, way).filter(|step| step.to_queue == Some(true) && action == Action::Replay);
-            self.read(&mut rights, elsewhere.map(|step| step.sql.get_ref().as_str()));
+        match (self.declared(action, way), self.spec.verbs.get(action).filter(|verb| verb.disabled.is_none())) {
+            (Some(needs), _) => self.declare(&mut rights, needs, true),
+            (None, Some(verb)) => {
+                for step in steps_of(verb, way) {
+                    let sql = step.sql.get_ref().to_lowercase();
+                    let writes = [("delete", Right::Delete), ("insert into {table}", Right::Insert)];
+                    for (_, right) in writes.into_iter().filter(|(words, _)| sql.contains(words)) {
+                        rights.add(Object::Own, right, []);
+                    }
+                }
+            }
+            (None, None) => {}
         }
         rights
     }
 
-    /// The other tables of the schema that any of its statements name.
+    /// The other tables of the schema that its statements are known to name.
     pub fn tables(&self) -> BTreeSet<String> {
         let mut all = self.look();
         let ways = [Route::Own, Route::Table, Route::Command];
@@ -190,35 +221,50 @@ impl<'a> Needs<'a> {
             all.extend(self.act(action, way).unwrap_or_default());
             all.extend(self.perhaps(action, way));
         }
-        all.beside().map(str::to_owned).collect()
+        let beside = |(object, _): &(Object, Right)| match object {
+            Object::Beside(table) => Some(table.clone()),
+            _ => None,
+        };
+        all.0.keys().filter_map(beside).collect()
     }
 
-    fn verb(&self, rights: &mut Privileges, verb: &Verb, way: Route) {
-        let texts = verb.when.iter().chain(verb.refuse.iter().map(|refusal| &refusal.when)).chain(&verb.lock);
-        self.read(rights, texts.map(|sql| sql.get_ref().as_str()));
-        if let Some(message) = &verb.message {
-            self.read(rights, message.values.values().chain(&message.edit).filter_map(sql_of));
+    /// What the adapter lists for an action that goes that way; `None` where it lists nothing.
+    fn declared(&self, action: Action, way: Route) -> Option<&'a [Need]> {
+        let verb = match action {
+            Action::Recall => return self.spec.verbs.replay.as_ref()?.undo_by(way)?.needs.as_deref(),
+            action => self.spec.verbs.get(action)?,
+        };
+        match (way, &verb.into_table, &verb.command) {
+            (Route::Table, Some(table), _) => table.needs.as_deref(),
+            (Route::Command, _, Some(command)) => command.needs.as_deref(),
+            _ => verb.needs.as_deref(),
         }
-        for along in &verb.along {
-            rights.add(Object::Beside(along.table.get_ref().clone()), Right::Select, []);
+    }
+
+    /// Adds what is listed, always or only sometimes.
+    fn declare(&self, rights: &mut Privileges, needs: &[Need], sometimes: bool) {
+        for Need { right, object, columns, .. } in needs.iter().filter(|need| need.sometimes == sometimes) {
+            let object = match object {
+                Object::Beside(name) if *name == self.spec.table => &Object::Own,
+                other => other,
+            };
+            // What changes rows finds them first.
+            if matches!(right, Right::Update | Right::Delete) {
+                rights.add(object.clone(), Right::Select, []);
+            }
+            rights.add(object.clone(), *right, columns.iter().cloned());
         }
-        self.steps(rights, steps_of(verb, way));
     }
 
     fn undo(&self, rights: &mut Privileges, replay: &Verb, undo: &Undo) {
-        let texts = undo.when.iter().chain([&undo.taken]).chain(&undo.lock);
-        self.read(rights, texts.map(|sql| sql.get_ref().as_str()));
         if undo.when.is_some() {
             rights.add(Object::Own, Right::Lock, []);
         }
-        if let Some(live) = &undo.live {
-            self.read(rights, [live.find.get_ref().as_str()]);
-            for table in self.reader.tables(live.table.get_ref()) {
-                rights.add(table.clone(), Right::Select, []);
-                rights.add(table, Right::Lock, []);
-            }
+        if let Some(table) = undo.live.as_ref().and_then(|live| object(live.table.get_ref())) {
+            let table = if table == Object::Beside(self.spec.table.clone()) { Object::Own } else { table };
+            rights.add(table.clone(), Right::Select, []);
+            rights.add(table, Right::Lock, []);
         }
-        self.steps(rights, undo.steps.iter());
         if undo.put_back {
             self.put_back(rights, replay);
         }
@@ -229,25 +275,6 @@ impl<'a> Needs<'a> {
         rights.add(Object::Own, Right::Insert, []);
         for along in verb.along.iter().filter(|along| !along.stays) {
             rights.add(Object::Beside(along.table.get_ref().clone()), Right::Insert, []);
-        }
-    }
-
-    fn steps<'s>(&self, rights: &mut Privileges, steps: impl Iterator<Item = &'s VerbStep>) {
-        for step in steps.filter(|step| step.to_queue != Some(true)) {
-            let read = self.reader.rights(step.sql.get_ref());
-            // Where there may be no new row, there may be none to be numbered.
-            let numbered =
-                read.iter().filter(|(_, right, _)| *right == Right::Insert && step.rows == ExpectedRows::Each);
-            for (object, _, columns) in numbered.filter(|(.., columns)| !columns.is_empty()) {
-                rights.add(object.clone(), Right::Number, columns.iter().cloned());
-            }
-            rights.extend(read);
-        }
-    }
-
-    fn read<'t>(&self, rights: &mut Privileges, texts: impl IntoIterator<Item = &'t str>) {
-        for text in texts {
-            rights.extend(self.reader.rights(text));
         }
     }
 }
@@ -262,8 +289,15 @@ fn steps_of(verb: &Verb, way: Route) -> impl Iterator<Item = &VerbStep> {
     steps.into_iter().flatten()
 }
 
-fn sql_of(field: &Field) -> Option<&str> {
-    field.sql.as_ref().map(|sql| sql.get_ref().as_str())
+/// The tables that the statements of a file name.
+pub(super) fn named_tables(text: &str) -> impl Iterator<Item = String> {
+    let name = |rest: &str| {
+        let rest = rest.trim_start_matches(['"', '`']);
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
+        let is_function = rest[end..].starts_with('(');
+        (end > 0 && !is_function).then(|| rest[..end].to_owned())
+    };
+    text.split("{schema}.").skip(1).filter_map(name)
 }
 
 #[cfg(test)]

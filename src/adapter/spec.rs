@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::adapter::Need;
 use crate::domain::display_rules::Notation;
 use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
@@ -30,6 +31,9 @@ pub struct Spec {
     /// What is joined to the table, which is `t`: at most one row for each of its rows.
     #[serde(default)]
     pub join: Option<Spanned<String>>,
+    /// The rights that it takes to look, beside reading the table; `sometimes` where lists do without.
+    #[serde(default)]
+    pub needs: Vec<Need>,
     /// What tells the layout from a table that only has the same name.
     pub detect: Detect,
     /// The primary key.

@@ -226,6 +226,7 @@ impl Sample {
 disabled = "nobody has written yet how a job of this table is replayed"
 # when = {when}
 # notes = ["The job runs again within a minute."]
+# needs = ["insert on jobs (payload, run_at)", "delete on {{table}}"]
 # steps = [
 #     {{ sql = "INSERT INTO {{schema}}.jobs (payload, run_at) SELECT t.payload, {{run_after}} FROM {{table}} AS t WHERE {{ids}}" }},
 #     {{ sql = {delete} }},
@@ -237,9 +238,9 @@ disabled = "this table has no state for ignored jobs; discard keeps the row whol
         .lines()
         .map(str::to_owned)
         .collect();
-        let steps = format!("steps = [{{ sql = {delete} }}]");
+        let (needs, steps) = ("needs = [\"delete on {table}\"]", format!("steps = [{{ sql = {delete} }}]"));
         let verbs: [(&str, &[&str]); 3] =
-            [("discard", &["archive = true", &steps]), ("archive", &[]), ("purge", &[&steps])];
+            [("discard", &["archive = true", needs, &steps]), ("archive", &[]), ("purge", &[needs, &steps])];
         for (verb, ways) in verbs {
             lines.extend([String::new(), format!("[verbs.{verb}]")]);
             let comment = match &guard {

@@ -1,10 +1,5 @@
 use super::*;
-use crate::adapter::built_in;
-
-fn read(sql: &str) -> Vec<String> {
-    let reader = SqlLexer { own: "dead", backslash: false };
-    shown(&reader.rights(sql))
-}
+use crate::adapter::{Adapter, built_in};
 
 fn shown(rights: &Privileges) -> Vec<String> {
     let object = |object: &Object| match object {
@@ -21,46 +16,25 @@ fn shown(rights: &Privileges) -> Vec<String> {
 }
 
 #[test]
-fn what_is_written_is_told_from_what_is_read() {
-    assert_eq!(
-        read("INSERT INTO {schema}.jobs (a, \"b\") SELECT t.a, now() FROM {table} AS t JOIN {batch} ON t.id = b.id"),
-        ["Select own", "Insert jobs (a, b)"]
-    );
-    assert_eq!(
-        read("INSERT INTO {target} AS j (a) VALUES (1) ON CONFLICT (a) DO UPDATE SET b = 2 WHERE j.c"),
-        ["Select target", "Insert target (a)", "Update target (b)"]
-    );
-    assert_eq!(
-        read(
-            "UPDATE {table} AS t SET a = CASE WHEN t.x = 1 THEN 'SET z = 2, y' ELSE f(1, 2) END, (b, c) = (1, 2) FROM {schema}.q AS q WHERE t.d = 1"
-        ),
-        ["Select own", "Update own (a, b, c)", "Select q"]
-    );
-    assert_eq!(read("DELETE FROM {schema}.dead AS t WHERE {ids}"), ["Select own", "Delete own"]);
-}
-
-#[test]
-fn a_table_is_known_by_its_other_name() {
-    assert_eq!(
-        read("UPDATE {table} AS t JOIN {schema}.q AS q ON q.id = t.id SET t.a = q.x, q.b = 1"),
-        ["Select own", "Update own (a)", "Select q", "Update q (b)"]
-    );
-    assert_eq!(read("DELETE r FROM {batch} STRAIGHT_JOIN {schema}.q AS r ON r.id = b.id"), ["Select q", "Delete q"]);
-    assert_eq!(read("SELECT x.id FROM {schema}.q x FOR UPDATE OF x SKIP LOCKED"), ["Select q", "Lock q"]);
-    let twice = "WITH a AS (SELECT 1 FROM {schema}.q AS x FOR UPDATE OF x), b AS (SELECT 1 FROM {schema}.r AS x FOR UPDATE OF x) SELECT 1";
-    assert_eq!(read(twice), ["Select q", "Lock q", "Select r", "Lock r"]);
-}
-
-#[test]
-fn functions_are_told_from_tables_and_texts_from_words() {
-    assert_eq!(
-        read("SELECT r.id FROM {schema}.done(ARRAY(SELECT b.id FROM {batch})) AS r -- {schema}.a\n/* {schema}.b */"),
-        ["Execute done()"]
-    );
-    assert_eq!(read("SELECT '{schema}.a', E'it\\'s {schema}.b', 'it''s' FROM {schema}.c"), ["Select c"]);
-    let mysql = SqlLexer { own: "dead", backslash: true };
-    assert_eq!(shown(&mysql.rights(r#"SELECT '[\'"]' FROM {schema}.c"#)), ["Select c"]);
-    assert_eq!(read("SELECT 'unended {table}"), Vec::<String>::new());
+fn an_entry_is_a_right_on_something_and_anything_else_is_refused() {
+    let read = |text: &str| Need::try_from(text.to_owned());
+    let need = read("sometimes insert on jobs (b, a)").expect("a right");
+    let columns = ["a", "b"].map(str::to_owned).into();
+    assert_eq!(need, Need { right: Right::Insert, object: Object::Beside("jobs".into()), columns, sometimes: true });
+    assert_eq!(read("execute on retry()").expect("a right").object, Object::Function("retry".into()));
+    assert_eq!(read("delete on {table}").expect("a right").object, Object::Own);
+    assert_eq!(read("lock on {target}").expect("a right").object, Object::Target);
+    for wrong in [
+        "truncate on jobs",
+        "select jobs",
+        "select on {tabel}",
+        "select on ",
+        "execute on jobs",
+        "select on retry()",
+        "insert on jobs (a",
+    ] {
+        assert!(read(wrong).is_err_and(|why| why.contains(wrong)), "{wrong}");
+    }
 }
 
 #[test]
@@ -68,7 +42,7 @@ fn the_rights_of_a_layout_are_those_of_its_statements() {
     let adapters = built_in();
     let spec =
         |name: &str| adapters.iter().find(|a| a.name == name).and_then(|a| a.spec("postgres")).expect("a layout");
-    let jobs = Needs::of(spec("jobs_dlq"), "postgres");
+    let jobs = Needs::of(spec("jobs_dlq"));
     assert_eq!(shown(&jobs.look()), ["Select own"]);
     let replay = jobs.act(Action::Replay, Route::Own).expect("a replay");
     assert_eq!(
@@ -84,9 +58,9 @@ fn the_rights_of_a_layout_are_those_of_its_statements() {
     let recall = jobs.act(Action::Recall, Route::Own).expect("an undo");
     assert_eq!(shown(&recall), ["Select own", "Insert own", "Select jobs", "Lock jobs", "Delete jobs"]);
     assert_eq!(shown(&jobs.act(Action::Restore, Route::Own).expect("an undo")), ["Select own", "Insert own"]);
-    let good = Needs::of(spec("good_job"), "postgres");
+    let good = Needs::of(spec("good_job"));
     assert!(shown(&good.look()).contains(&"Select good_job_executions".to_owned()));
-    let worker = Needs::of(spec("graphile-worker"), "postgres");
+    let worker = Needs::of(spec("graphile-worker"));
     assert!(worker.act(Action::Ignore, Route::Own).is_none(), "it has none");
     assert!(
         shown(&worker.act(Action::Discard, Route::Own).expect("a discard")).contains(&"Execute complete_jobs()".into())
@@ -100,4 +74,61 @@ fn the_rights_of_a_layout_are_those_of_its_statements() {
     assert!(!replay.iter().any(|right| right.starts_with("Insert")), "only for another queue: {replay:?}");
     let elsewhere = shown(&worker.perhaps(Action::Replay, Route::Own));
     assert!(elsewhere.contains(&"Insert _private_job_queues (queue_name)".to_owned()), "{elsewhere:?}");
+}
+
+/// An adapter that is compiled in, without what it lists.
+fn unlisted(name: &str) -> Adapter {
+    let adapter = built_in().into_iter().find(|adapter| adapter.name == name).expect("an adapter");
+    let mut text = String::new();
+    let mut is_listing = false;
+    for line in adapter.text.lines() {
+        is_listing |= line.starts_with("needs = ");
+        if !is_listing {
+            text.extend([line, "\n"]);
+        }
+        is_listing &= !line.ends_with(']');
+    }
+    Adapter::parse(&text, None).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn a_verb_that_lists_nothing_is_taken_to_do_what_its_statements_may_do_to_rows() {
+    let jobs = unlisted("jobs_dlq");
+    for dialect in jobs.dialects() {
+        let needs = Needs::of(jobs.spec(dialect).expect("a layout"));
+        for action in [Action::Replay, Action::Discard, Action::Purge] {
+            assert_eq!(shown(&needs.act(action, Route::Own).expect("a verb")), ["Select own", "Lock own"], "{action}");
+            assert_eq!(shown(&needs.perhaps(action, Route::Own)), ["Delete own"], "{action} on {dialect}");
+        }
+    }
+    assert!(jobs.beside().contains("jobs"), "the statements name it");
+    let oban = unlisted("oban");
+    let needs = Needs::of(oban.spec("mysql").expect("a layout"));
+    assert_eq!(shown(&needs.perhaps(Action::Replay, Route::Own)), [""; 0], "it changes rows in place");
+}
+
+#[test]
+fn every_verb_that_is_compiled_in_lists_what_it_needs_and_every_table_that_it_names() {
+    let listed = |verb: &Verb| {
+        let table = verb
+            .into_table
+            .as_ref()
+            .is_none_or(|table| table.needs.is_some() && table.undo.as_ref().is_none_or(|undo| undo.needs.is_some()));
+        let command = verb.command.as_ref().is_none_or(|command| command.needs.is_some());
+        let undo = verb.undo.as_ref().is_none_or(|undo| undo.needs.is_some());
+        (verb.steps.is_empty() || verb.needs.is_some()) && table && command && undo
+    };
+    for adapter in built_in() {
+        let specs = || adapter.dialects().flat_map(|dialect| adapter.variants(dialect));
+        for spec in specs() {
+            for action in Action::ALL {
+                let verb = spec.verbs.get(action).filter(|verb| verb.disabled.is_none());
+                assert!(verb.is_none_or(listed), "{} {}: {action}", adapter.name, spec.title);
+            }
+        }
+        let known: BTreeSet<String> = specs().flat_map(|spec| Needs::of(spec).tables()).collect();
+        let own = |table: &String| specs().any(|spec| spec.table == *table);
+        let named: Vec<String> = named_tables(&adapter.text).filter(|table| !own(table)).collect();
+        assert!(named.iter().all(|table| known.contains(table)), "{}: {named:?}, {known:?}", adapter.name);
+    }
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use toml::Spanned;
 
 use super::Field;
+use crate::adapter::Need;
 use crate::domain::action::Action;
 use crate::domain::run_options::Attempts;
 
@@ -93,10 +95,12 @@ pub struct Verb {
     /// Rows of other tables that are kept along with each row.
     #[serde(default)]
     pub along: Vec<RelatedRows>,
-    /// What functions and triggers do in turn, as statements that are never run: they tell which rights those take, where they
-    /// run with the caller's.
+    /// The rights that its statements take, where they are listed.
     #[serde(default)]
-    pub within: Vec<Spanned<String>>,
+    pub needs: Option<Vec<Need>>,
+    /// What files from before `needs` say instead; it is not read.
+    #[serde(default)]
+    pub within: IgnoredAny,
     /// How it is undone.
     #[serde(default)]
     pub undo: Option<Undo>,
@@ -180,6 +184,9 @@ pub struct IntoTable {
     pub due: Option<String>,
     /// The statements, with `{target}`.
     pub steps: Vec<VerbStep>,
+    /// The rights that its statements take, where they are listed.
+    #[serde(default)]
+    pub needs: Option<Vec<Need>>,
     /// How the move is undone.
     #[serde(default)]
     pub undo: Option<Undo>,
@@ -263,6 +270,9 @@ pub struct Undo {
     pub lock: Option<Spanned<String>>,
     /// The statements.
     pub steps: Vec<VerbStep>,
+    /// The rights that its statements take, where they are listed.
+    #[serde(default)]
+    pub needs: Option<Vec<Need>>,
     /// Whether the kept rows are then put back whole.
     #[serde(default)]
     pub put_back: bool,
@@ -298,6 +308,9 @@ pub struct DeliverySpec {
     pub accepted: Vec<VerbStep>,
     /// Gives back the jobs that were not.
     pub refused: Vec<VerbStep>,
+    /// The rights that its statements take, where they are listed.
+    #[serde(default)]
+    pub needs: Option<Vec<Need>>,
     /// Sentences for the plan.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -94,12 +94,11 @@ fn describe(
     doubt: Option<&Doubt>,
 ) -> StoreInfo {
     let verbs = &layout.spec.verbs;
-    let word = engine.kind().word();
     let held_back = |action| {
         let writes_times = matches!(action, Action::Replay | Action::Ignore | Action::Reopen);
         let untold = found.untold_times.as_ref().filter(|_| writes_times);
         let unsafe_to_write = found.unsafe_to_write.as_ref().or(untold).cloned();
-        unsafe_to_write.or_else(|| partial(word, layout, found, destination.kind(), action))
+        unsafe_to_write.or_else(|| partial(layout, found, destination.kind(), action))
     };
     let available = |action: Action, verb: &Verb| match held_back(action) {
         Some(reason) if verb.disabled.is_none() => Availability::Disabled(reason),

@@ -78,7 +78,7 @@ impl<'a> Role<'a> {
     }
 
     fn needs(&self) -> Needs<'a> {
-        Needs::of(self.spec, self.db_kind.word())
+        Needs::of(self.spec)
     }
 
     /// All that it takes to look, or for an action.

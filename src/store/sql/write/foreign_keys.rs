@@ -70,7 +70,7 @@ impl<'s> ForeignKeys<'s> {
 
     /// What an action does to rows that nobody named, where it keeps rows or keeps none of them.
     pub(crate) async fn consequences(self, action: Action, keeps: bool, budget: &Budget) -> Result<Vec<String>> {
-        let needs = Needs::of(&self.context.layout.spec, self.context.engine.kind().word());
+        let needs = Needs::of(&self.context.layout.spec);
         let shapes = RowCompleteness::new(self.context).shapes_kept(action).filter(|_| keeps);
         let (is_kept, gone) = (shapes.is_some(), self.deleted_from(&needs, action));
         let followers = (!gone.is_empty()).then(|| foreign_key_catalogue(self.context.engine.kind()).followers(false));
@@ -100,7 +100,7 @@ impl<'s> ForeignKeys<'s> {
     /// # Errors
     /// When the database cannot be read.
     pub(crate) async fn followers(self, budget: &Budget) -> Result<Following> {
-        let needs = Needs::of(&self.context.layout.spec, self.context.engine.kind().word());
+        let needs = Needs::of(&self.context.layout.spec);
         let tells = foreign_key_catalogue(self.context.engine.kind());
         let seen = tells.seen_elsewhere();
         let mut ties = read(self.context.engine.read(&[tells.followers(true)], budget).await?.concat())?;

@@ -104,7 +104,7 @@ fn changed<'a>(keep: &Keep, then: &'a [Column], now: &'a [(String, String)]) -> 
 }
 
 /// Why a verb cannot be used: what it would delete and keep is less than what is there.
-pub(crate) fn partial(word: &str, layout: &Layout, found: &Found, way: Route, action: Action) -> Option<String> {
+pub(crate) fn partial(layout: &Layout, found: &Found, way: Route, action: Action) -> Option<String> {
     let verb = layout.spec.verbs.get(action)?;
     let beside = |name: &str| found.neighbours().and_then(|tables| tables.get(name));
     let put_back = verb.along.iter().filter(|along| !along.stays).map(|along| along.table.get_ref().as_str());
@@ -119,9 +119,8 @@ pub(crate) fn partial(word: &str, layout: &Layout, found: &Found, way: Route, ac
     };
     let whole =
         |(name, table): (&str, &Table)| if table.is_view { Some(seen_through(name)) } else { heirs((name, table)) };
-    // Statements are taken apart where it matters only: a console opens with this.
     let moves = || {
-        let needs = Needs::of(&layout.spec, word);
+        let needs = Needs::of(&layout.spec);
         let mut rights = needs.act(action, way).unwrap_or_default();
         rights.extend(needs.perhaps(action, way));
         rights.iter().any(|(on, right, _)| *on == Object::Own && matches!(right, Right::Delete | Right::Insert))
