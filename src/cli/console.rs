@@ -7,7 +7,6 @@ use std::time::Duration;
 use anyhow::Result;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::args::ConsoleArgs;
@@ -20,7 +19,7 @@ use crate::ledger::LedgerLocator;
 use crate::store::sql::Rejected;
 use crate::store::{Budget, SourceError};
 use crate::tui::app::Settings;
-use crate::tui::runtime::{ConsoleError, Prefetch};
+use crate::tui::runtime::ConsoleError;
 use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
 
 /// How long a source may take to answer before the console comes up without it, and waits there. At 150 ms a round trip one
@@ -52,10 +51,10 @@ pub async fn on(session: SourceChoice, origin: Origin, args: &ConsoleArgs, banne
     let redaction = Arc::new(session.redactor());
     session.record_reveal(&origin.name).await?;
     let opener = Arc::new(SourceOpener::new(session, origin));
-    // A filter makes another first screen. The source is waited for in any case, and called first.
-    let look = opener.check_source(filter.is_all());
-    let (looked, ()) = tokio::join!(look, async { drop(tokio::task::spawn_blocking(tui::warm_up)) });
-    looked?;
+    // The source is waited for in any case, and called first.
+    let check = opener.check_source();
+    let (checked, ()) = tokio::join!(check, async { drop(tokio::task::spawn_blocking(tui::warm_up)) });
+    checked?;
     let launch = Launch {
         opener: Arc::clone(&opener) as Arc<dyn Opener>,
         record,
@@ -103,23 +102,17 @@ struct SourceOpener {
     surveyed: Mutex<Option<Arc<Surveyed>>>,
     /// Whether what was surveyed could not be opened: what is tried again may have been changed since.
     in_vain: AtomicBool,
-    /// The store that is being opened before anybody asks for it, with its name.
-    begun: Mutex<Option<JoinHandle<OpenedSource>>>,
 }
-
-/// A store that was opened, with its name.
-type OpenedSource = std::result::Result<(String, OpenStore), SourceError>;
 
 impl SourceOpener {
     fn new(session: SourceChoice, origin: Origin) -> Self {
         let statement = session.statement_timeout(&origin);
-        let (surveyed, in_vain, begun) = (Mutex::new(None), AtomicBool::new(false), Mutex::new(None));
-        Self { session, origin, statement, surveyed, in_vain, begun }
+        Self { session, origin, statement, surveyed: Mutex::new(None), in_vain: AtomicBool::new(false) }
     }
 
     /// Looks before the console comes up, so that what cannot be mended by waiting is said in the shell. A source that
     /// is merely away is no reason to stay away: the console waits for it.
-    async fn check_source(self: &Arc<Self>, begins: bool) -> Result<()> {
+    async fn check_source(&self) -> Result<()> {
         let budget = Budget::new(self.statement);
         let looking = open::survey_silently(&self.session, self.origin.clone(), &budget);
         // An operator who sees nothing for long does not know whether anything happens: the console says it.
@@ -128,12 +121,7 @@ impl SourceOpener {
         let looked = open::or_asked(&self.session, &self.origin, looked, &budget).await;
         match looked.map(|surveyed| self.keep(surveyed)) {
             Ok(surveyed) if surveyed.matching().is_empty() => surveyed.only(&self.session, &budget).await.map(drop),
-            Ok(surveyed) => {
-                if begins {
-                    self.begin(&surveyed);
-                }
-                Ok(())
-            }
+            Ok(_) => Ok(()),
             Err(error) if error.downcast_ref::<SourceError>().is_some_and(SourceError::retryable) => Ok(()),
             Err(error) => Err(error),
         }
@@ -167,26 +155,7 @@ impl SourceOpener {
         let desk = surveyed.open(found, &Budget::new(self.statement)).await.map_err(store_error)?;
         let record = Some(surveyed.homes.clone());
         let (deliver, validate) = (open::deliver(&self.origin), self.origin.validate());
-        Ok(OpenStore { desk, deliver, validate, record, prefetch: None })
-    }
-
-    /// Opens the only store there is and asks for what its first screen shows, while the terminal is made ready.
-    fn begin(self: &Arc<Self>, surveyed: &Arc<Surveyed>) {
-        let &[only] = surveyed.choices().as_slice() else { return };
-        let (way, surveyed, name) = (Arc::clone(self), Arc::clone(surveyed), only.label());
-        let begun = tokio::spawn(async move {
-            let mut open = way.open_in(&surveyed, &name).await?;
-            open.prefetch = Some(Arc::new(Prefetch::ask(Arc::clone(&open.desk.store), Budget::new(way.statement))));
-            Ok((name, open))
-        });
-        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
-    }
-
-    /// The store that was begun with, once, if it is this one and could be opened.
-    async fn begun(&self, name: &str) -> Option<OpenStore> {
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let (opened, open) = begun.await.ok()?.ok()?;
-        (opened == name).then_some(open)
+        Ok(OpenStore { desk, deliver, validate, record })
     }
 
     /// Why a store that was there is not there any more.
@@ -201,8 +170,6 @@ impl SourceOpener {
 
     /// Closes the connection, so that nothing of ours keeps running on the server.
     async fn close(&self) {
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take();
-        begun.iter().for_each(JoinHandle::abort);
         if let Some(surveyed) = self.known() {
             surveyed.engine.close(LEAVE).await;
         }
@@ -229,9 +196,6 @@ impl Opener for SourceOpener {
 
     fn open(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, SourceError>> {
         async move {
-            if let Some(open) = self.begun(&name).await {
-                return Ok(open);
-            }
             // Unless this comes to its end, what is known of the source is in doubt.
             let opened = match self.in_vain.swap(true, Ordering::Relaxed) {
                 true => self.reopen(name).await,

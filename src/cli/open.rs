@@ -82,7 +82,7 @@ pub struct Surveyed {
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &SourceChoice, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    let looked = survey_silently(session, origin.clone(), budget).await;
+    let looked = survey_by(session, reading(session, tell_faults), origin.clone(), budget).await;
     or_asked(session, &origin, looked, budget).await
 }
 
@@ -106,12 +106,14 @@ pub async fn or_asked(
     }
 }
 
-/// The same, and nobody is asked for anything: for a console that has the terminal.
+/// The same for the console, which has the terminal: nobody is asked for anything, and two connections are opened at once, as its
+/// first screen asks for rows and bars at the same time.
 ///
 /// # Errors
 /// As [`survey`].
 pub async fn survey_silently(session: &SourceChoice, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    survey_by(session, reading(session, tell_faults), origin, budget).await
+    let options = EngineOptions { opens_second: true, ..origin.engine_options(session) };
+    survey_with(session, reading(session, tell_faults), (origin, options), budget).await
 }
 
 /// The adapters, which are read on another thread once they are asked for.
@@ -135,10 +137,19 @@ pub async fn survey_by(
     origin: Origin,
     budget: &Budget,
 ) -> Result<Surveyed> {
+    let options = origin.engine_options(session);
+    survey_with(session, library, (origin, options), budget).await
+}
+
+async fn survey_with(
+    session: &SourceChoice,
+    library: impl Future<Output = Library>,
+    (origin, options): (Origin, EngineOptions),
+    budget: &Budget,
+) -> Result<Surveyed> {
     // What is shown on this screen is one thing, and what is put on record another.
     let redactor = Arc::new(session.redactor().revealing(false));
     let destination = destination(origin.source.as_ref(), &redactor);
-    let options = origin.engine_options(session);
     let (engine, library, mut detection) = sql::survey(&origin.target, &options, library, &destination, budget).await?;
     reopen::hold_back(&library, &mut detection);
     let engine = Arc::new(engine);

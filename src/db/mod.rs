@@ -193,6 +193,9 @@ impl Engine {
             .bounded(async {
                 let (link, statements) = tokio::join!(pool.connector().first(), statements);
                 let mut link = link?;
+                if options.opens_second {
+                    pool.open_second();
+                }
                 let question = limits.map(|limits| (limits, statements.as_slice()));
                 let (facts, answer) = link.facts(question).await?;
                 Ok((link, facts, statements, answer))

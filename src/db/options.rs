@@ -18,6 +18,8 @@ pub struct EngineOptions {
     pub connect_timeout: Duration,
     /// Connections at most. Cancelling a statement opens one more for a moment.
     pub max_connections: usize,
+    /// Whether a second connection is opened as soon as there is one, for two calls that are sure to come at once.
+    pub opens_second: bool,
     /// Nothing lasts: everything is rolled back when the engine is dropped, and there is one connection only.
     pub rehearsal: bool,
     /// Who hears of every statement before it is sent.
@@ -35,6 +37,7 @@ impl Default for EngineOptions {
             lock_timeout: Duration::from_secs(1),
             connect_timeout: Duration::from_secs(5),
             max_connections: 2,
+            opens_second: false,
             rehearsal: false,
             listener: None,
             application_name: "dlq-tui".to_owned(),

@@ -89,6 +89,14 @@ impl Pool {
         Ok(Lease { link: Some(link), pool: Arc::clone(self), open: None, ending: false, permit: Some(permit) })
     }
 
+    /// Opens a second connection, where there may be one. If the server refuses it, the call that needs it hears why.
+    pub(super) fn open_second(self: &Arc<Self>) {
+        if self.size > 1 {
+            let pool = Arc::clone(self);
+            tokio::spawn(async move { drop(pool.lease(pool.connect_timeout).await) });
+        }
+    }
+
     /// Forgets the idle connections: the server they belong to is gone.
     pub(super) fn clear(&self) {
         let stale = std::mem::take(&mut *self.lock_idle());

@@ -128,12 +128,8 @@ impl Histogram {
         self.bars.iter().filter_map(|bar| bar.first_seen).min()
     }
 
-    /// An unfinished count over the estimate that it set out from, which goes on standing for what is not counted yet; over what
-    /// was only counted of some, no bar is less than it was.
+    /// An unfinished count over the estimate that it set out from, which goes on standing for what is not counted yet.
     pub fn over(&self, estimate: &Histogram) -> Histogram {
-        if estimate.total.exactness == Exactness::AtLeast {
-            return self.no_less_than(estimate);
-        }
         let left = f64::from(1.0 - self.progress.unwrap_or(1.0)).clamp(0.0, 1.0);
         let of = |n: u64| Count { n, exactness: Exactness::Estimate };
         // The share is one of the table, not of its jobs: the result is an estimate as well.
@@ -148,20 +144,6 @@ impl Histogram {
         self.facet.sort(&mut bars);
         let total = of(self.total.n.saturating_add(rest(estimate.total.n)));
         Histogram { bars, total, ..self.clone() }
-    }
-
-    /// Lower bounds, each of them the larger of two.
-    fn no_less_than(&self, other: &Histogram) -> Histogram {
-        let mut left: HashMap<&Option<Untrusted>, &Bar> = other.bars.iter().map(|bar| (&bar.value, bar)).collect();
-        let mut bars = self.bars.clone();
-        for bar in &mut bars {
-            let known = left.remove(&bar.value).map_or(0, |known| known.count.n);
-            bar.count.n = bar.count.n.max(known);
-        }
-        bars.extend(left.into_values().cloned());
-        self.facet.sort(&mut bars);
-        let n = bars.iter().map(|bar| bar.count.n).sum::<u64>().max(self.total.n);
-        Histogram { bars, total: Count { n, ..self.total }, ..self.clone() }
     }
 
     /// When the newest of all the jobs died, where that is known.

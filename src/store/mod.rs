@@ -23,7 +23,7 @@ pub use batch::{
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Older, Resume, Watermark};
 pub use info::{Availability, Identity, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};
-pub use page::{Cursor, Entry, Glance, GlanceQuery, Page, PageQuery, Position, Scanned, Sort, SortKey, Stored};
+pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey, Stored};
 
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
 use crate::domain::facet::Facet;
@@ -64,15 +64,6 @@ pub trait Store: Send + Sync {
 
     /// Rows of a list, a step at a time.
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>>;
-
-    /// What a screen begins with: as [`Store::estimate`], [`Store::page`] and [`Store::detail`], in one round trip where the
-    /// engine can. Elsewhere without the job, and without an estimate where that fails.
-    fn glance<'a>(&'a self, query: GlanceQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Glance>> {
-        Box::pin(async move {
-            let estimate = self.estimate(query.facet, budget).await.unwrap_or_default();
-            Ok(Glance { estimate, page: self.page(query.page, budget).await?, job: None })
-        })
-    }
 
     /// As [`Store::page`], for somebody who sees `screen` rows at a time. Where rows lie apart, so that each costs all that lie
     /// between, a page has about as many, whatever its limit and however many follow. Where hits are rare, the rows behind the

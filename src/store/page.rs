@@ -2,10 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::Histogram;
-use crate::domain::job::{JobDetail, JobId, JobRow};
+use crate::domain::job::{JobId, JobRow};
 
 /// What a list is ordered by; ties are broken by primary key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -185,27 +183,4 @@ mod tests {
             }
         }
     }
-}
-
-/// A request for what a screen begins with.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GlanceQuery {
-    /// Which facet is estimated.
-    pub facet: Facet,
-    /// The first page.
-    pub page: PageQuery,
-    /// Whether everything of its first job is wanted too.
-    pub opens: bool,
-}
-
-/// What a screen begins with, as far as it came at once.
-#[derive(Clone, Debug)]
-pub struct Glance {
-    /// The facet as the database's statistics have it; where there are none, as the rows of the page have it, each number a lower
-    /// bound then.
-    pub estimate: Option<Histogram>,
-    /// The page.
-    pub page: Page,
-    /// Its first job. Where that is missing the job may be there all the same.
-    pub job: Option<JobDetail>,
 }

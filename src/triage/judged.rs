@@ -19,9 +19,8 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerError, LedgerLocator, Whose};
 use crate::store::Identity;
 use crate::store::{
-    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, Glance, GlanceQuery, HistogramQuery,
-    HistogramStep, ListedBar, Page, PageQuery, Preparation, Result, Resume, Scanned, Sort, SourceError, Store,
-    StoreInfo, Unfit, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
+    PageQuery, Preparation, Result, Resume, Scanned, Sort, SourceError, Store, StoreInfo, Unfit, Watermark,
 };
 
 /// Rows that one step of a judged count reads.
@@ -169,14 +168,6 @@ impl<S: Store> Store for Judged<S> {
             return self.judged_page(query, budget).boxed();
         }
         self.store.page(query, budget)
-    }
-
-    fn glance<'a>(&'a self, query: GlanceQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Glance>> {
-        if asks(&query.page.filter) {
-            let page = self.judged_page(query.page, budget);
-            return async move { Ok(Glance { estimate: None, page: page.await?, job: None }) }.boxed();
-        }
-        self.store.glance(query, budget)
     }
 
     fn search<'a>(&'a self, query: PageQuery, screen: usize, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {

@@ -67,8 +67,6 @@ pub struct OpenStore {
     pub validate: Option<crate::domain::validator::Validator>,
     /// The record of the store's source; looked up when it is first needed. Without, the one of the launch.
     pub record: Option<LedgerLocator>,
-    /// What the first screen shows, where it was asked for beforehand.
-    pub prefetch: Option<Arc<runtime::Prefetch>>,
 }
 
 /// What the console is started with.

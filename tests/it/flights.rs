@@ -11,7 +11,7 @@ use dlq_tui::domain::action::Action;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::store::sql::{Detection, OpenOptions, ReplayDestination, SqlStore, open, survey};
-use dlq_tui::store::{Availability, Budget, Cursor, GlanceQuery, PageQuery, Sort, Store};
+use dlq_tui::store::{Availability, Budget, Cursor, PageQuery, Sort, Store};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Said, TestDb, Wire};
@@ -103,22 +103,16 @@ fn is_shown_after(most: usize, db: &TestDb, condition: impl Fn(&Screen<'_>) -> b
 }
 
 #[tokio::test]
-async fn the_first_screen_takes_two_flights_behind_the_greeting_and_one_connection() {
+async fn the_first_screen_takes_three_questions_behind_the_one_for_the_layouts() {
     let Some(db) = seeded("screen").await else { return };
-    // The greeting asks for TLS first.
-    let shown = is_shown_after(2 + 2 * READ, &db, |screen| is_useful(screen) && screen.contains("~"));
-    shown.unwrap_or_else(|seen| panic!("no bars of an estimate, rows and a job:\n{seen}"));
-}
-
-#[tokio::test]
-async fn the_first_screen_takes_no_flight_more_where_nothing_tells_the_counts() {
-    let Some(server) = harness::mariadb() else { return };
-    let db = server.database("screen").await;
-    Layout::DeadLetterJobs.seed(&db, 2_000).await;
-    // What was counted of the first rows is less than all.
-    let said = is_shown_after(1 + 2 * READ, &db, |screen| is_useful(screen) && screen.contains("≥"));
-    let said = said.unwrap_or_else(|seen| panic!("no bars of some jobs, rows and a job:\n{seen}"));
-    assert!(said.iter().any(|said| matches!(said, Said::Query(_))), "what is said was not understood");
+    // Two connections, whose greeting asks for TLS first; the layouts; rows and bars, and the job.
+    let shown = is_shown_after(2 * 2 + 4 * READ, &db, |screen| is_useful(screen) && screen.contains("~"));
+    shown.unwrap_or_else(|seen| {
+        panic!(
+            "no bars of an estimate, rows and a job:
+{seen}"
+        )
+    });
 }
 
 #[tokio::test]
@@ -145,9 +139,9 @@ async fn buffers(rows: u32) -> Option<u64> {
     let wire = Wire::to(&db.url, Duration::ZERO);
     let (store, ..) = opened(&wire).await;
     let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
-    let query = GlanceQuery { facet: Facet::Error, page: query, opens: true };
-    let glance = store.glance(query, &budget()).await.expect("a glance");
-    assert_eq!(glance.job.map(|job| job.row.id).as_ref(), glance.page.entries.first().map(|entry| &entry.row.id));
+    store.estimate(Facet::Error, &budget()).await.expect("an estimate").expect("statistics");
+    let page = store.search(query, 40, &budget()).await.expect("a page");
+    store.detail(&page.entries[0].row.id, &budget()).await.expect("a job").expect("it is there");
     let said = wire.said();
     let statements: Vec<&str> = statements(&said).filter(|s| s.contains(" FROM ")).collect();
     assert_eq!(statements.len(), 3, "statistics, page and job: {said:?}");

@@ -23,7 +23,7 @@ use dlq_tui::triage::plan::ActionScope;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 use dlq_tui::tui::StoreChoice;
 use dlq_tui::tui::app::model::{FilterState, Model, SourceState};
-use dlq_tui::tui::app::{Effect, FirstScreen, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
+use dlq_tui::tui::app::{Effect, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
 
 use crate::fixtures::{Layout, sql};
 use crate::harness::{self, Engine, OpenTransaction, TestDb};
@@ -277,11 +277,6 @@ impl Console {
                 Reply::Opened(Box::new(Ok(Opened { info: store.info().clone(), production: false, name })))
             }
             Request::Estimate(facet) => Reply::Estimate(store.estimate(facet, &budget).await),
-            Request::Glance(query) => {
-                let glance = store.glance(query, &budget).await;
-                let screen = |g: dlq_tui::store::Glance| FirstScreen { estimate: g.estimate, page: g.page, job: None };
-                Reply::Glance(Box::new(glance.map(screen)))
-            }
             Request::Histogram(query) => Reply::Histogram(Box::new(store.histogram(query, &budget).await)),
             Request::Totals(asked) => Reply::Totals(store.totals(asked, &budget).await),
             Request::Page { query, screen } => Reply::Page(store.search(query, screen, &budget).await),

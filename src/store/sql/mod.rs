@@ -13,13 +13,12 @@
 //! | `undo` | rows put back, replayed jobs taken out of the queue | and `write` |
 //! | `open` | a store over a layout: what is offered there, and what the role may do | and `undo` |
 //! | `diagnostics` | what `doctor` asks | all of these |
-//! | `first_screen`, `verbs` | what takes several rooms | all of these |
+//! | `verbs` | what takes several rooms | all of these |
 
 mod context;
 mod count;
 mod diagnostics;
 mod dialect;
-mod first_screen;
 mod open;
 mod query;
 mod read;
@@ -50,8 +49,8 @@ pub use schema::sample_rows::sample;
 pub use write::foreign_keys::Following;
 
 use super::{
-    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, Glance, GlanceQuery, HistogramQuery,
-    HistogramStep, Identity, Page, PageQuery, Preparation, Result, SourceError, Store, StoreInfo, Unfit, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
+    PageQuery, Preparation, Result, SourceError, Store, StoreInfo, Unfit, Watermark,
 };
 use crate::adapter::Retention;
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
@@ -67,7 +66,6 @@ use count::changes::Poller;
 use count::histogram::Counter;
 use count::statistics::Statistics;
 use diagnostics::Diagnostics;
-use first_screen::FirstScreenReader;
 use read::ReadMemory;
 use read::detail::Details;
 use read::page::Reader;
@@ -112,10 +110,6 @@ impl SqlStore {
 
     fn poller(&self) -> Poller<'_> {
         self.counter().poller()
-    }
-
-    fn first_screen(&self) -> FirstScreenReader<'_> {
-        FirstScreenReader { context: &self.context, reader: self.reader(), counter: self.counter() }
     }
 
     /// What becomes of rows of other tables that refer to jobs, as these are deleted by any verb.
@@ -184,10 +178,6 @@ impl Store for SqlStore {
 
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
         logged("page", self.reader().read_page(query, usize::MAX, usize::MAX, budget), |page| page.entries.len())
-    }
-
-    fn glance<'a>(&'a self, query: GlanceQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Glance>> {
-        logged("glance", self.first_screen().read_glance(query, budget), |glance| glance.page.entries.len())
     }
 
     fn search<'a>(&'a self, query: PageQuery, screen: usize, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {

@@ -13,7 +13,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
 use crate::domain::zone::Zone;
 use crate::ledger::RunId;
-use crate::store::{GlanceQuery, HistogramQuery, PageQuery, Watermark};
+use crate::store::{HistogramQuery, PageQuery, Watermark};
 use crate::triage::plan::ActionScope;
 use crate::tui::keys::Keymap;
 
@@ -58,8 +58,6 @@ pub enum Request {
     Reopen(String),
     /// Estimate a facet from the database's statistics.
     Estimate(Facet),
-    /// What the first screen shows of the store.
-    Glance(GlanceQuery),
     /// One step of a count.
     Histogram(HistogramQuery),
     /// Totals by state, and whether somebody asked for them.

@@ -12,5 +12,5 @@ mod tests;
 
 pub use document::{JobDocument, warm_up, warm_up_rest};
 pub use effect::{Effect, Request, RequestId, Settings, Slot};
-pub use msg::{FirstScreen, Msg, Opened, Reply};
-pub use update::{command_reference, commands, first_query, refusal, start, update};
+pub use msg::{Msg, Opened, Reply};
+pub use update::{command_reference, commands, refusal, start, update};

@@ -15,17 +15,6 @@ use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::store_name;
 use crate::tui::StoreChoice;
 
-/// What the first screen shows of the store, as [`crate::store::Glance`].
-#[derive(Debug)]
-pub struct FirstScreen {
-    /// The estimate.
-    pub estimate: Option<Histogram>,
-    /// The page.
-    pub page: Page,
-    /// Its first job, ready to be drawn.
-    pub job: Option<Arc<JobDocument>>,
-}
-
 /// A fact that the model is told.
 #[derive(Debug)]
 pub enum Msg {
@@ -107,8 +96,6 @@ pub enum Reply {
     Reopened(Box<Result<Opened, SourceError>>),
     /// To `Estimate`.
     Estimate(Result<Option<Histogram>, SourceError>),
-    /// To `Glance`.
-    Glance(Box<Result<FirstScreen, SourceError>>),
     /// To `Histogram`.
     Histogram(Box<Result<HistogramStep, SourceError>>),
     /// To `Totals`.

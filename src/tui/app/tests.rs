@@ -19,7 +19,7 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::model::{ConnectionState, Focus, Model, Overlay, SelectionMarks, SourceState, Stale};
-use super::{Effect, FirstScreen, JobDocument, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
+use super::{Effect, JobDocument, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
 use crate::domain::action::Action;
 use crate::domain::display_rules::Notation;
 use crate::domain::facet::Facet;
@@ -66,8 +66,14 @@ impl Console {
         let mut console = Self::connecting();
         console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
         console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
-        console.answer(Slot::Page, first_screen(None, page(0..n, None), None));
+        console.first_screen(None, page(0..n, None));
         console
+    }
+
+    /// The estimate and the rows of the first screen are there, and the bars are counted.
+    fn first_screen(&mut self, estimate: Option<Histogram>, page: Page) -> &mut Self {
+        self.answer(Slot::Histogram, Reply::Estimate(Ok(estimate)));
+        self.answer(Slot::Page, Reply::Page(Ok(page)))
     }
 
     /// The first job is there, and the bars are counted.
@@ -267,10 +273,6 @@ fn run(id: &str) -> Run {
         ended_at: None,
         tally,
     }
-}
-
-fn first_screen(estimate: Option<Histogram>, page: Page, job: Option<&str>) -> Reply {
-    Reply::Glance(Box::new(Ok(FirstScreen { estimate, page, job: job.map(document) })))
 }
 
 fn document(id: &str) -> Arc<JobDocument> {

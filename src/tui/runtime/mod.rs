@@ -7,7 +7,6 @@ mod external_program;
 mod input;
 mod outside;
 mod panic_hook;
-mod prefetch;
 mod request_slots;
 mod runs;
 mod session;
@@ -43,7 +42,6 @@ use crate::ledger::RunId;
 use crate::tui::Launch;
 use crate::tui::app::{Effect, Msg};
 
-pub use prefetch::Prefetch;
 pub use terminal_guard::{fitness, fitness_here};
 
 /// Model and view, as the loop sees them.

@@ -15,10 +15,10 @@ use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
 use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, Whose, known};
-use crate::store::{Budget, Entry, Glance, GlanceQuery, HistogramQuery, HistogramStep, Page, PageQuery, SourceError};
+use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, SourceError};
 use crate::triage::StoreContext;
 use crate::triage::run::RunControl;
-use crate::tui::app::{FirstScreen, JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
+use crate::tui::app::{JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
 use crate::tui::{Launch, OpenStore, Opener};
 
 /// The longest that connecting and looking for layouts may take; the drivers give up before.
@@ -103,7 +103,6 @@ impl Session {
             Request::Histogram(query) => Reply::Histogram(Box::new(self.histogram(query, budget).await)),
             Request::Page { query, screen } => Reply::Page(self.page(query, screen, budget).await),
             Request::Detail(id) => Reply::Detail(self.detail(id, going).await),
-            Request::Glance(query) => Reply::Glance(Box::new(self.glance(query, going).await)),
             Request::Rows(ids) => {
                 let rows = match self.store() {
                     Ok(open) => open.desk.store.rows(&ids, budget).await,
@@ -165,32 +164,6 @@ impl Session {
     async fn page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page, SourceError> {
         let page = self.store()?.desk.store.search(query, screen, budget).await?;
         Ok(Page { entries: self.masked(page.entries), ..page })
-    }
-
-    async fn glance(&self, query: GlanceQuery, going: &Going) -> Result<FirstScreen, SourceError> {
-        let OpenStore { desk, prefetch, .. } = self.store()?;
-        let answered = match prefetch {
-            Some(prefetch) => tokio::select! {
-                answered = prefetch.answer(&query) => answered,
-                () = going.budget.cancel.cancelled() => return Err(SourceError::Cancelled),
-            },
-            None => None,
-        };
-        let Glance { estimate, page, job } = match answered {
-            Some(glance) => glance,
-            None => desk.store.glance(query, &going.budget).await?,
-        };
-        // The job is prepared on another thread while its row is masked among the others.
-        let prepared = async {
-            match job {
-                // One that cannot be shown is asked for by itself, and says why.
-                Some(job) => self.document(job, desk, going).await.ok(),
-                None => None,
-            }
-        };
-        let (job, entries) = tokio::join!(prepared, async { self.masked(page.entries) });
-        let page = Page { entries, ..page };
-        Ok(FirstScreen { estimate, page, job })
     }
 
     /// Rows with what looks like a secret masked.
@@ -280,7 +253,6 @@ pub fn failure(request: Request, error: SourceError) -> Reply {
         Request::Open(_) => Reply::Opened(Box::new(Err(error))),
         Request::Reopen(_) => Reply::Reopened(Box::new(Err(error))),
         Request::Estimate(_) => Reply::Estimate(Err(error)),
-        Request::Glance(..) => Reply::Glance(Box::new(Err(error))),
         Request::Histogram(_) => Reply::Histogram(Box::new(Err(error))),
         Request::Totals(_) => Reply::Totals(Err(error)),
         Request::Page { .. } => Reply::Page(Err(error)),

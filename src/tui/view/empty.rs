@@ -56,18 +56,12 @@ pub fn of_histogram(model: &Model) -> Empty {
     unreached(model).unwrap_or_else(|| {
         if model.histogram.shown.as_ref().is_none_or(|h| h.progress.is_some()) {
             return empty(
-                if is_coming(model) { "counting" } else { "not counted" },
+                if model.requests.is_open(Slot::Histogram) { "counting" } else { "not counted" },
                 format!("{} counts again", model.key(KeyCommand::Refresh)),
             );
         }
         nothing(model)
     })
-}
-
-/// Whether there will be bars: they are counted, or come with the first page or behind it.
-fn is_coming(model: &Model) -> bool {
-    let with_page = !model.list.loaded && model.requests.is_open(Slot::Page);
-    with_page || model.live.count_waits || model.requests.is_open(Slot::Histogram)
 }
 
 /// Why there are no rows.

@@ -28,7 +28,7 @@ const SQL_FLOORS: &[&[&str]] = &[
     &["undo"],
     &["open"],
     &["diagnostics"],
-    &["first_screen", "verbs"],
+    &["verbs"],
 ];
 
 /// Frameworks are adapters: data. Not one of their names belongs into code.

@@ -12,7 +12,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, missing_indexes, open};
-use dlq_tui::store::{Availability, Cursor, GlanceQuery, PageQuery, Sort};
+use dlq_tui::store::{Availability, Cursor, PageQuery, Sort};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::outcomes::count_outcomes;
@@ -119,9 +119,6 @@ impl Teller<'_> {
             }
         };
         self.phase("a page").await;
-        let query = PageQuery { filter: all.clone(), sort: Sort::default(), cursor: Cursor::Start, limit: JOBS };
-        let glance = GlanceQuery { facet, page: query, opens: true };
-        store.glance(glance, &budget()).await.expect("a first screen");
         let first = page(&all, Cursor::Start, JOBS).await;
         let next = page(&all, first.next.expect("more"), JOBS).await;
         page(&all, Cursor::Before(next.entries[0].position.clone()), JOBS).await;

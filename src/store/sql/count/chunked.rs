@@ -1,7 +1,5 @@
 //! Counting a big table as it is stored, window of blocks by window of blocks.
 
-use std::time::{Duration, Instant};
-
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::job::JobId;
@@ -18,8 +16,6 @@ use crate::store::{Budget, Result};
 
 /// Blocks that one statement gets through in a moment (256 MB).
 pub(crate) const MOMENT: u64 = 32_768;
-/// How long it is good to know how many rows there are.
-const FORETOLD: Duration = Duration::from_secs(2);
 /// What part of the cost of reading every block a plan may have that reads something else.
 const SPARED: u64 = 2;
 
@@ -86,10 +82,7 @@ impl<'s> Counter<'s> {
         let short = CountMethod { has_blocks: false, is_long: false, may_be_long: false };
         let Some(size) = dialect.blocks(place) else {
             let Some(statement) = self.reader.rows_statement() else { return Ok(short) };
-            let rows = match self.foretold() {
-                Some(rows) => Some(rows),
-                None => self.reader.number(statement, budget).await?,
-            };
+            let rows = self.reader.number(statement, budget).await?;
             let is_big = rows.is_some_and(|rows| rows > MANY);
             return Ok(CountMethod {
                 may_be_long: is_big,
@@ -105,17 +98,6 @@ impl<'s> Counter<'s> {
         // An index may hold all that is asked for, or lead to the few rows that are.
         let is_spared = dialect.cost_of(&plan).is_some_and(|cost| cost < blocks / SPARED);
         Ok(CountMethod { has_blocks: true, is_long: blocks > MOMENT && !is_spared, ..short })
-    }
-
-    /// Takes in how many rows there are, for the count that comes next.
-    pub(crate) fn foretell(self, rows: Option<u64>) {
-        *self.memory.foretold.lock().unwrap_or_else(|p| p.into_inner()) = rows.map(|rows| (Instant::now(), rows));
-    }
-
-    /// How many rows there are as far as that was told a moment ago.
-    fn foretold(self) -> Option<u64> {
-        let foretold = self.memory.foretold.lock().unwrap_or_else(|p| p.into_inner()).take();
-        foretold.filter(|(told, _)| told.elapsed() < FORETOLD).map(|(_, rows)| rows)
     }
 
     /// Counts the next window of blocks; how far that leads, until all are read.

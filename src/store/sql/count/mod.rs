@@ -2,7 +2,6 @@
 
 pub(super) mod changes;
 pub(super) mod chunked;
-pub(super) mod first_page;
 pub(super) mod histogram;
 pub(super) mod in_memory;
 pub(super) mod state;
@@ -11,7 +10,6 @@ pub(super) mod table_sample;
 pub(super) mod window;
 
 use std::sync::Mutex;
-use std::time::Instant;
 
 use statistics::Misses;
 
@@ -20,8 +18,6 @@ use statistics::Misses;
 pub(crate) struct CountMemory {
     /// Whether the unit of its times is not known, as it holds none: the first ones have the store opened again.
     pub(crate) awaits_unit: bool,
-    /// How many rows there are, more or less, and when that was asked.
-    pub(crate) foretold: Mutex<Option<(Instant, u64)>>,
     /// That counts by state took too long when they were tried last.
     pub(crate) misses: Mutex<Misses>,
 }

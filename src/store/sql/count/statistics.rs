@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use crate::adapter::FieldKind;
+use crate::db::Row;
 use crate::db::cells::Cells;
-use crate::db::{Row, Statement};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
@@ -89,9 +89,18 @@ pub(crate) struct Statistics<'s> {
 impl<'s> Statistics<'s> {
     /// An estimate of a facet among dead jobs; `None` where the database keeps no statistics of it.
     pub(crate) async fn read_statistics(self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
-        let Some(statement) = self.statistics_statement(facet) else { return Ok(None) };
+        let Some((column, state)) = self.columns_of(facet) else { return Ok(None) };
+        let columns: Vec<&str> = [Some(column.as_str()), state.as_deref()].into_iter().flatten().collect();
+        let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
+        let Some(statement) = self.context.layout.dialect.statistics(place, &columns) else { return Ok(None) };
         let rows = self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
-        self.estimate_of(facet, rows, budget).await
+        let statistics = ColumnStatistics::read(rows)?;
+        if statistics.is_old
+            && let Some(sample) = self.read_sample(facet, budget).await?
+        {
+            return Ok(Some(sample));
+        }
+        Ok(self.estimate_of(facet, (&column, state.as_deref()), &statistics))
     }
 
     /// The columns whose statistics tell of a facet: its own, and the one of the state.
@@ -101,25 +110,15 @@ impl<'s> Statistics<'s> {
         Some((part_of_facet(facet).and_then(column)?, state))
     }
 
-    /// What asks for the statistics of a facet.
-    pub(crate) fn statistics_statement(self, facet: Facet) -> Option<Statement> {
-        let (column, state) = self.columns_of(facet)?;
-        let columns: Vec<&str> = [Some(column.as_str()), state.as_deref()].into_iter().flatten().collect();
-        let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
-        self.context.layout.dialect.statistics(place, &columns)
-    }
-
     /// The estimate that they come to.
-    pub(crate) async fn estimate_of(self, facet: Facet, rows: Vec<Row>, budget: &Budget) -> Result<Option<Histogram>> {
-        let Some((column, state)) = self.columns_of(facet) else { return Ok(None) };
-        let statistics = ColumnStatistics::read(rows)?;
-        if statistics.is_old
-            && let Some(sample) = self.read_sample(facet, budget).await?
-        {
-            return Ok(Some(sample));
-        }
-        let Some(shares) = statistics.of(&column) else { return Ok(None) };
-        let dead = state.map_or(1_000_000, |state| self.dead_share(&state, &statistics));
+    fn estimate_of(
+        self,
+        facet: Facet,
+        (column, state): (&str, Option<&str>),
+        statistics: &ColumnStatistics,
+    ) -> Option<Histogram> {
+        let shares = statistics.of(column)?;
+        let dead = state.map_or(1_000_000, |state| self.dead_share(state, statistics));
         let estimate = |share: u64| -> u64 {
             let n = u128::from(statistics.rows) * u128::from(share) * u128::from(dead) / 1_000_000_000_000;
             u64::try_from(n).unwrap_or(u64::MAX)
@@ -138,7 +137,7 @@ impl<'s> Statistics<'s> {
         let mut bars: Vec<Bar> = values.iter().filter(|(_, n)| **n > 0).map(bar).collect();
         facet.sort(&mut bars);
         let total = Count { n: estimate(1_000_000), exactness: Exactness::Estimate };
-        Ok(Some(Histogram { facet, bars, total, as_of: self.context.server_now(), progress: None }))
+        Some(Histogram { facet, bars, total, as_of: self.context.server_now(), progress: None })
     }
 
     /// An estimate from some blocks of a big table; `None` where it is small, or blocks cannot be taken by chance.

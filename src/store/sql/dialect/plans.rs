@@ -7,11 +7,6 @@ use crate::store::sql::dialect::sql_builder::Sql;
 
 /// What a database's planner tells, and how rows are read as they are stored.
 pub(crate) trait Plans: Sync {
-    /// Whether each question takes a way to a server, so that one within another spares it.
-    fn is_far(&self) -> bool {
-        true
-    }
-
     /// The planner's statistics of columns: `column, value, frequency in millionths`, and the table's rows as the third
     /// value of the row whose first is NULL; the second there is NULL unless the table has since become another one.
     /// `None` where the database keeps none that we can read.

@@ -259,11 +259,6 @@ impl Conditions for SqliteDialect {
 }
 
 impl Plans for SqliteDialect {
-    fn is_far(&self) -> bool {
-        // And for the one key that is first it would rather sort the whole table than follow an index.
-        false
-    }
-
     fn explain(&self, sql: &str) -> String {
         format!("EXPLAIN QUERY PLAN {sql}")
     }

@@ -1,8 +1,8 @@
 //! Everything of a job: what the detail shows, and nothing else asks for.
 
 use crate::adapter::{Column, FieldKind};
+use crate::db::Row;
 use crate::db::cells::Cells;
-use crate::db::{Row, Statement};
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::json::{Document, decode_double};
 use crate::domain::lineage;
@@ -31,15 +31,6 @@ impl<'s> Details<'s> {
         if valid.is_empty() {
             return Ok(Vec::new());
         }
-        let statement = self.detail_statement(|sql| self.context.layout.keys_in(sql, &valid));
-        let rows = self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
-        let named = self.context.named(ids);
-        let details = self.details_of(rows);
-        details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id))).collect()
-    }
-
-    /// Asks for everything of the rows that meet a condition.
-    pub(crate) fn detail_statement(self, which: impl FnOnce(&mut Sql)) -> Statement {
         let layout = &self.context.layout;
         let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key);
         let mut sql = Sql::new(layout.dialect);
@@ -47,21 +38,19 @@ impl<'s> Details<'s> {
         select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
         let backtrace = whole(layout, Part::Backtrace);
         sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
-        for column in others(layout) {
+        let others = others(layout);
+        for column in &others {
             sql.push(&format!(", {}", layout.dialect.shown(column)));
         }
         for expr in layout.more.values() {
             sql.push(&format!(", {}", layout.dialect.contract(&expr.raw, expr.kind)));
         }
         sql.push(&format!(" FROM {} WHERE ", layout.from));
-        which(&mut sql);
-        sql.done()
-    }
-
-    /// What such a statement found.
-    pub(crate) fn details_of(self, rows: Vec<Row>) -> impl Iterator<Item = Result<JobDetail>> {
-        let others = others(&self.context.layout);
-        rows.into_iter().map(move |row| detail(&self.context.layout, &others, row))
+        layout.keys_in(&mut sql, &valid);
+        let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
+        let named = self.context.named(ids);
+        let details = rows.into_iter().map(|row| detail(layout, &others, row));
+        details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id))).collect()
     }
 }
 

@@ -62,7 +62,6 @@ impl<'s> Reader<'s> {
             before: None,
             apart: usize::MAX,
             newest: usize::MAX,
-            tried: false,
             outlook: None,
         }
     }
@@ -78,18 +77,11 @@ impl<'s> Reader<'s> {
         let judge = Judge::new(&self.context.layout, &query.filter, self.context.server_now());
         let mut scan = Scan { apart, newest, ..self.scan(&judge, query.sort, budget) };
         scan.outlook = self.outlook(&scan).await?;
-        self.page_by(&scan, &query).await
-    }
-
-    pub(crate) async fn page_by(self, scan: &Scan<'_>, query: &PageQuery) -> Result<Page> {
         let step = scan.step(&query.cursor, query.limit.max(1)).await?;
-        self.page_of(scan, step, query.cursor.is_forward()).await
-    }
-
-    pub(crate) async fn page_of(self, &Scan { judge, sort, .. }: &Scan<'_>, step: Step, forward: bool) -> Result<Page> {
+        let (sort, forward) = (query.sort, query.cursor.is_forward());
         let next = step.last.clone().map(if forward { Cursor::After } else { Cursor::Before });
         let scanned = match step.looked_at {
-            Some(rows) => Some(Scanned { rows, share: self.share_of(&step, judge, sort, forward).await }),
+            Some(rows) => Some(Scanned { rows, share: self.share_of(&step, &judge, sort, forward).await }),
             None => None,
         };
         let mut entries: Vec<Entry> = step.rows.into_iter().map(|r| r.entry).collect();

@@ -19,7 +19,7 @@ use crate::store::sql::query::time_of_death::Rows;
 use crate::store::sql::query::where_clause::Judge;
 use crate::store::sql::read::chunk_size::{MOST_HEAVY, Pace, TARGET, Yield, up_to};
 use crate::store::sql::read::range_estimate::Outlook;
-use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, SourceError};
+use crate::store::{Budget, Cursor, Position, Result, Sort, SourceError};
 
 /// How long the direct statement may take before windows are used instead; where it asks of nothing but payloads no index
 /// helps it, and windows find as soon what is near.
@@ -40,8 +40,6 @@ pub(crate) struct Scan<'a> {
     pub(crate) apart: usize,
     /// Rows that windows look at, at the most, before it is asked whether there is a better way.
     pub(crate) newest: usize,
-    /// Whether reading directly has just taken too long.
-    pub(crate) tried: bool,
     /// What is expected of rows that may lie far apart.
     pub(crate) outlook: Option<Outlook>,
 }
@@ -79,7 +77,7 @@ impl Scan<'_> {
             (None, at_once) => at_once,
         };
         let few = (!self.judge.reads_payload()).then(|| self.judge.of_few_dead());
-        for judge in iter::once(self.judge).filter(|_| !self.tried).chain(&few) {
+        for judge in iter::once(self.judge).chain(&few) {
             let scan = Scan { judge, ..*self };
             let question = scan.question(order, &segments, forward);
             if self.pace.is_slow(&question) {
@@ -104,36 +102,6 @@ impl Scan<'_> {
         anywhere.iter_mut().for_each(|s| s.from = None);
         let statement = anywhere.first().map(|s| self.direct_statement(order, s, forward, 1)).unwrap_or_default();
         format!("{statement:?}")
-    }
-
-    /// The segment of a first page that takes one statement: there is no other, and it is not known to take too long.
-    pub(crate) fn only_segment(&self, query: &PageQuery) -> Result<Option<Segment>> {
-        let order = self.order()?;
-        let mut segments = segments(&query.cursor, true, order.nullable && !self.layout.is_key(order));
-        let is_direct = query.cursor == Cursor::Start && segments.len() == 1 && self.judge.rest.is_none();
-        let is_quick = is_direct && !self.pace.is_slow(&self.question(order, &segments, true));
-        Ok(segments.pop().filter(|_| is_quick))
-    }
-
-    /// The statement of such a page.
-    pub(crate) fn only_statement(&self, only: &Segment, query: &PageQuery) -> Result<Statement> {
-        Ok(self.direct_statement(self.order()?, only, true, query.limit.max(1)))
-    }
-
-    /// Writes that a row is the first of such a page.
-    pub(crate) fn first_key(&self, only: &Segment) -> Result<impl Fn(&mut Sql)> {
-        let (order, key) = (self.order()?, &self.layout.key.raw);
-        Ok(move |sql: &mut Sql| {
-            sql.push(&format!("{key} = (SELECT {key}"));
-            self.push_rows(sql, order, only, true, 1);
-            sql.push(")");
-        })
-    }
-
-    /// What it found.
-    pub(crate) fn only_step(&self, rows: Vec<Row>, query: &PageQuery) -> Result<Step> {
-        let rows: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
-        Ok(directly(rows, query.limit.max(1)))
     }
 
     /// The budget of what is read directly.

@@ -103,8 +103,6 @@ pub struct LiveState {
     pub totals_asked: bool,
     /// When a count that failed is tried again, or one that takes its time goes on.
     pub next_count: Option<Timestamp>,
-    /// Whether counting waits for the first job to be on screen.
-    pub count_waits: bool,
     /// The database's clock less ours, in microseconds, at the last poll.
     pub skew: i64,
 }
@@ -131,7 +129,6 @@ impl LiveState {
             totals_since: None,
             totals_asked: true,
             next_count: None,
-            count_waits: false,
             skew: 0,
         }
     }
@@ -140,7 +137,7 @@ impl LiveState {
     pub fn restart(&mut self) {
         self.poll.restart();
         self.purse.empty();
-        (self.is_behind, self.count_waits) = (false, false);
+        self.is_behind = false;
         (self.watermark, self.next_count) = (None, None);
         (self.cost, self.cost_was_odd) = (Duration::ZERO, false);
     }

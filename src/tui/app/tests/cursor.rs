@@ -23,7 +23,7 @@ fn reread() -> Console {
     let mut console = Console::connecting();
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
-    console.answer(Slot::Page, first_screen(None, rows(0..100, after(99)), None));
+    console.first_screen(None, rows(0..100, after(99)));
     console.keys("j j r");
     assert_eq!(console.current(), Some("job-998"));
     assert!(matches!(console.request(Slot::Page), Some(Request::Page { .. })));
@@ -166,7 +166,7 @@ fn scrolled() -> (Console, Cursor) {
     let mut console = Console::connecting();
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
-    console.answer(Slot::Page, first_screen(None, rows(0..100, None), None));
+    console.first_screen(None, rows(0..100, None));
     console.keys(&"j ".repeat(99));
     console.keys("r");
     let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("nothing is read anew") };

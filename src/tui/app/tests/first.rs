@@ -6,18 +6,16 @@ use crate::ledger::HistoryEntry;
 use crate::store::{Listed, Resume};
 
 #[test]
-fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
+fn the_first_screen_asks_for_bars_and_rows_at_once_and_for_what_may_take_long_behind_them() {
     let mut console = Console::connecting();
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
     let asked = |console: &Console| console.asked.iter().map(|(_, slot, _)| *slot).collect::<Vec<_>>();
-    assert_eq!(asked(&console), [Slot::Page]);
-    let Some(Request::Glance(query)) = console.request(Slot::Page) else { panic!("a glance") };
-    assert_eq!(*query, crate::tui::app::first_query(&opened().info), "which may have been asked for beforehand");
-    let bars = counted(&[("A", 3)]).histogram;
-    console.answer(Slot::Page, first_screen(Some(bars), page(0..5, None), None));
+    assert_eq!(asked(&console), [Slot::Page, Slot::Histogram]);
+    assert!(matches!(console.request(Slot::Histogram), Some(Request::Estimate(_))));
+    console.first_screen(Some(counted(&[("A", 3)]).histogram), page(0..5, None));
     assert!(console.model.histogram.shown.is_some() && console.current() == Some("job-0"));
-    assert_eq!(asked(&console), [Slot::Detail], "the job on screen comes before any count");
+    assert_eq!(asked(&console), [Slot::Histogram, Slot::Detail]);
     console.counting();
     assert!(console.request(Slot::Totals).is_none());
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
@@ -29,24 +27,19 @@ fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
 }
 
 #[test]
-fn a_count_goes_on_over_an_estimate_and_shows_no_less_than_the_first_page_had() {
-    let shown = |exactness| {
-        let mut console = Console::connecting();
-        console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
-        console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
-        let mut bars = counted(&[("A", 80), ("B", 20)]).histogram;
-        bars.total.exactness = exactness;
-        console.answer(Slot::Page, first_screen(Some(bars), page(0..5, None), None));
-        console.counting();
-        let mut step = counted(&[("A", 300)]);
-        step.histogram.progress = Some(0.5);
-        step.resume = Some(Resume::from_listed(Listed::default()));
-        console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(step))));
-        let shown = console.model.histogram.shown.as_ref().expect("bars");
-        shown.bars.iter().map(|bar| bar.count.n).collect::<Vec<_>>()
-    };
-    assert_eq!(shown(Exactness::Estimate), [340, 10]);
-    assert_eq!(shown(Exactness::AtLeast), [300, 20], "what was seen is among what is counted, or will be");
+fn a_count_goes_on_over_an_estimate() {
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    let mut bars = counted(&[("A", 80), ("B", 20)]).histogram;
+    bars.total.exactness = Exactness::Estimate;
+    console.first_screen(Some(bars), page(0..5, None)).counting();
+    let mut step = counted(&[("A", 300)]);
+    step.histogram.progress = Some(0.5);
+    step.resume = Some(Resume::from_listed(Listed::default()));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(step))));
+    let shown = console.model.histogram.shown.as_ref().expect("bars");
+    assert_eq!(shown.bars.iter().map(|bar| bar.count.n).collect::<Vec<_>>(), [340, 10]);
 }
 
 #[test]
@@ -63,47 +56,15 @@ fn a_guess_of_how_many_are_dead_gives_way_to_what_was_counted() {
 }
 
 #[test]
-fn a_job_that_comes_with_the_page_is_shown_and_not_asked_for() {
-    let screen = |estimate, job| {
-        let mut console = Console::connecting();
-        console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
-        console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
-        console.answer(Slot::Page, first_screen(estimate, page(0..5, None), Some(job)));
-        console
-    };
-    let estimate = || Some(counted(&[("A", 5)]).histogram);
-    let mut console = screen(estimate(), "job-0");
-    assert!(console.model.detail.document.is_some() && console.request(Slot::Detail).is_none());
-    assert!(console.request(Slot::Histogram).is_none(), "the frame is drawn first");
-    console.wait(Duration::from_millis(10));
-    assert!(matches!(console.request(Slot::Histogram), Some(Request::Histogram(_))), "the estimate is there already");
-    let mut console = screen(None, "job-0");
-    console.wait(Duration::ZERO);
-    assert!(console.request(Slot::Histogram).is_some(), "it has no bars otherwise");
-    let console = screen(estimate(), "job-1");
-    assert!(console.model.detail.document.is_none(), "it died after the page was read");
-    assert!(console.request(Slot::Detail).is_some());
-}
-
-#[test]
-fn a_job_that_does_not_come_keeps_no_count_back_for_long() {
-    let mut console = Console::with_jobs(3);
-    assert!(console.request(Slot::Histogram).is_none());
-    console.wait(Duration::from_secs(2));
-    assert!(console.request(Slot::Histogram).is_some());
-    console.answer(Slot::Detail, Reply::Detail(Err(SourceError::Timeout(Duration::from_secs(2)))));
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
-    assert!(console.request(Slot::Histogram).is_none(), "and it is counted once");
-}
-
-#[test]
-fn where_both_cannot_be_had_at_once_bars_and_rows_are_asked_for_one_by_one() {
+fn an_estimate_or_a_page_that_fails_keeps_nothing_else_from_the_first_screen() {
     let mut console = Console::connecting();
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
-    console.answer(Slot::Page, Reply::Glance(Box::new(Err(SourceError::Layout("no such column".into())))));
-    assert!(matches!(console.request(Slot::Histogram), Some(Request::Estimate(_))));
-    assert!(matches!(console.request(Slot::Page), Some(Request::Page { .. })));
+    console.answer(Slot::Histogram, Reply::Estimate(Err(SourceError::Layout("no such column".into()))));
+    assert!(matches!(console.request(Slot::Histogram), Some(Request::Histogram(_))));
+    console.answer(Slot::Page, Reply::Page(Err(SourceError::Timeout(Duration::from_secs(2)))));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+    assert!(console.model.histogram.shown.is_some());
 }
 
 #[test]

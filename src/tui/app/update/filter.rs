@@ -4,7 +4,7 @@ use super::preview;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
-use crate::store::{Cursor, GlanceQuery, HistogramQuery, PageQuery, Resume, Sort, StoreInfo};
+use crate::store::{Cursor, HistogramQuery, PageQuery, Resume};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{
     BarValue, ConnectionState, CountedFor, Focus, HistogramPane, ListSide, Model, PAGE, Preview,
@@ -92,17 +92,8 @@ pub fn start_count_for(model: &mut Model, counted_for: CountedFor, now: Timestam
 
 fn expect_count(model: &mut Model, now: Timestamp) {
     model.live.next_count = None;
-    model.live.count_waits = false;
     model.live.next_poll = Some(now);
     model.histogram.begin_count(now);
-}
-
-/// Counts the facet for the first time, whether or not there was an estimate.
-pub fn count(model: &mut Model, now: Timestamp) -> Effect {
-    expect_count(model, now);
-    model.histogram.counted_for = CountedFor::Opening;
-    let request = count_from(model, None);
-    model.requests.ask(Slot::Histogram, request)
 }
 
 fn count_from(model: &Model, resume: Option<Resume>) -> Request {
@@ -110,33 +101,14 @@ fn count_from(model: &Model, resume: Option<Resume>) -> Request {
     Request::Histogram(HistogramQuery { facet, filter, resume })
 }
 
-/// What a console asks a store for first, where nothing else was asked of it: all jobs, and room for one of them.
-pub fn first_query(info: &StoreInfo) -> GlanceQuery {
-    let facet = info.facets.first().copied().unwrap_or(Facet::Error);
-    let usual = Sort::default();
-    let sort = Sort { key: info.sorts.first().copied().unwrap_or(usual.key), ..usual };
-    let page = PageQuery { filter: Filter::all(), sort, cursor: Cursor::Start, limit: PAGE };
-    GlanceQuery { facet, page, opens: true }
-}
-
-/// Reads what the first screen shows: an estimate and the first rows at once. Where a filter is in force there is no
-/// estimate, and nothing was read of the list yet either.
+/// Reads what the first screen shows: the first rows, and at the same time an estimate of the bars with the count behind it.
 pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
-    let written = model.filter.written.clone();
-    if !written.is_all() || model.list.loaded {
-        let effects = refresh(model, now);
-        model.histogram.counted_for = CountedFor::Opening;
-        return effects;
-    }
-    model.filter.set(written, model.live.server_now(now));
-    model.list.halted = false;
-    model.live.next_totals = None;
-    model.histogram.counting_since = Some(now);
-    model.requests.page = Some(ListSide::Start);
-    model.list.asked(Cursor::Start);
-    let (facet, page) = (model.histogram.facet, page_query(model, Cursor::Start));
-    let request = Request::Glance(GlanceQuery { facet, page, opens: model.shows_detail() });
-    vec![model.requests.ask(Slot::Page, request)]
+    let counts = refresh(model, now);
+    model.histogram.counted_for = CountedFor::Opening;
+    // The rows come first, on the connection that is there already: the job under the cursor follows them.
+    let mut effects = vec![ask_page(model, ListSide::Start, Cursor::Start)];
+    effects.extend(counts);
+    effects
 }
 
 /// Counts the facet from the beginning, or further, at leisure: polls go on meanwhile.

@@ -9,7 +9,7 @@ use tui_input::backend::crossterm::EventHandler;
 use super::{colon_commands, filter};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{self as language, Filter};
-use crate::domain::histogram::{Exactness, Histogram};
+use crate::domain::histogram::Histogram;
 use crate::domain::redact::{REDACTED, Redactor};
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
@@ -197,10 +197,7 @@ fn values_of(model: &mut Model, facet: Facet) -> Vec<Effect> {
     if !offered {
         return Vec::new();
     }
-    // The newest jobs alone have a part of the values.
-    let is_glimpse = |h: &Histogram| h.total.exactness == Exactness::AtLeast && h.progress.is_none();
     let shown = model.histogram.shown.clone().filter(|h| h.facet == facet && model.filter.written.is_all());
-    let shown = shown.filter(|h| !is_glimpse(h));
     match (shown, &mut model.overlay) {
         (Some(shown), Overlay::Line(line)) => {
             line.values = Some(shown);

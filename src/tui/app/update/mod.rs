@@ -24,7 +24,6 @@ use crate::domain::time::Timestamp;
 use crate::tui::keys::{self, Chord, KeyContext};
 
 pub use colon_commands::{listed as commands, reference as command_reference};
-pub use filter::first_query;
 
 /// What the model asks for before anything has happened.
 #[must_use]

@@ -34,11 +34,10 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             let counted_for = model.histogram.counted_for;
             let rests = counted_for == CountedFor::Leisure && model.live.paused;
             if is_due(model.live.next_count, now) && !rests && !model.requests.is_open(Slot::Histogram) {
-                effects.extend(match (counted_for, model.live.count_waits) {
-                    (CountedFor::Leisure, _) => filter::reconcile(model, now),
-                    (_, true) => vec![filter::count(model, now)],
+                effects.extend(match counted_for {
+                    CountedFor::Leisure => filter::reconcile(model, now),
                     // What failed is tried again for whom it was.
-                    (_, false) => filter::start_count_for(model, counted_for, now),
+                    _ => filter::start_count_for(model, counted_for, now),
                 });
             }
         }

@@ -14,15 +14,10 @@ use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, Picker, Preview, ReopenReason};
-use crate::tui::app::msg::{FirstScreen, Opened, Reply};
+use crate::tui::app::msg::{Opened, Reply};
 
 /// How often totals by state are read when nothing else asks for them.
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
-
-/// How long counting waits for the first job to be on screen.
-const JOB_FIRST: Duration = Duration::from_secs(1);
-/// How long it waits for a first screen that is complete.
-const FRAME_FIRST: Duration = Duration::from_millis(10);
 
 /// What only the store that was asked can answer.
 const OF_STORE: [Slot; 7] =
@@ -42,7 +37,6 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         },
         Reply::Reopened(opened) => reopen::on_reopened(model, *opened, now),
         Reply::Estimate(result) => on_estimate(model, result.unwrap_or(None)),
-        Reply::Glance(result) => on_glance(model, *result, now),
         Reply::Histogram(step) => match *step {
             Ok(step) => on_histogram(model, step, now),
             Err(e) => on_failed_count(model, &e, now),
@@ -211,55 +205,14 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
     effects
 }
 
-/// What the first screen shows is there. The count, which may take long, waits until it is drawn, and for the job under the
-/// cursor where that is still to come: with one connection open it would stand before it, and with two take its share of both
-/// machines.
-fn on_glance(model: &mut Model, result: Result<FirstScreen, SourceError>, now: Timestamp) -> Vec<Effect> {
-    let FirstScreen { estimate, page, job } = match result {
-        Ok(glance) => glance,
-        Err(e @ SourceError::Unreachable(_)) => return page::on_page(model, Err(e), now),
-        Err(_) => {
-            // Each is asked for by itself then, and says what is wrong with it; `fill` asks for the page.
-            model.requests.page = None;
-            return filter::start_count_for(model, CountedFor::Opening, now);
-        }
-    };
-    let has_bars = estimate.is_some();
-    show_estimate(model, estimate);
-    let first = page.entries.first().map(|entry| &entry.row.id);
-    if let Some(document) = job.filter(|job| model.shows_detail() && first == Some(&job.detail.row.id)) {
-        model.detail.turn_to(document.detail.row.id.clone());
-        show_document(model, document);
-    }
-    let effects = page::on_page(model, Ok(page), now);
-    if model.requests.is_open(Slot::Histogram) {
-        // The operator was quicker, and had something else counted.
-        return effects;
-    }
-    let wait = match (model.requests.detail.is_some(), has_bars) {
-        (true, _) => JOB_FIRST,
-        (false, true) => FRAME_FIRST,
-        // Without it the screen has no bars.
-        (false, false) => Duration::ZERO,
-    };
-    model.live.count_waits = true;
-    model.live.next_count = Some(now.after(wait));
-    effects
-}
-
 fn on_estimate(model: &mut Model, estimate: Option<Histogram>) -> Vec<Effect> {
-    let facet = model.histogram.facet;
-    show_estimate(model, estimate);
-    let query = HistogramQuery { facet, filter: model.filter.resolved.clone(), resume: None };
-    vec![model.requests.ask(Slot::Histogram, Request::Histogram(query))]
-}
-
-fn show_estimate(model: &mut Model, estimate: Option<Histogram>) {
     let facet = model.histogram.facet;
     if let Some(estimate) = estimate.filter(|e| e.facet == facet && !e.bars.is_empty()) {
         let rows = model.histogram_rows();
         model.histogram.show_estimate(estimate, rows);
     }
+    let query = HistogramQuery { facet, filter: model.filter.resolved.clone(), resume: None };
+    vec![model.requests.ask(Slot::Histogram, Request::Histogram(query))]
 }
 
 fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<Effect> {
@@ -337,32 +290,28 @@ fn first_totals(model: &mut Model, now: Timestamp) -> Option<Effect> {
 }
 
 fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, SourceError>, now: Timestamp) -> Vec<Effect> {
-    let mut effects: Vec<Effect> = model.live.count_waits.then(|| filter::count(model, now)).into_iter().collect();
     if model.requests.detail.take() != model.detail.job {
-        return effects;
+        return Vec::new();
     }
     match result {
         Ok(Some(document)) => {
             model.detail.absent = None;
-            show_document(model, document);
+            model.detail.document = Some(document);
+            clamp_document_cursor(model);
+            Vec::new()
         }
         Ok(None) => {
             model.detail.absent = Some("this job is no longer there: replayed, discarded or pruned meanwhile".into());
+            Vec::new()
         }
         Err(e) => {
             // What is shown stays; the footer says that it could not be read again.
             if model.detail.document.is_none() {
                 model.detail.absent = Some(e.to_string());
             }
-            effects.extend(fault(model, &e, "opening the job", now));
+            fault(model, &e, "opening the job", now)
         }
     }
-    effects
-}
-
-fn show_document(model: &mut Model, document: Arc<JobDocument>) {
-    model.detail.document = Some(document);
-    clamp_document_cursor(model);
 }
 
 /// Keeps the cursor of the open job on screen.

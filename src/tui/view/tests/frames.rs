@@ -60,12 +60,12 @@ fn plan(size: (u16, u16), confirm: Confirm) -> Model {
 }
 
 #[test]
-fn bars_that_come_with_the_first_page_are_not_said_to_be_left_out() {
+fn bars_that_are_asked_for_are_not_said_to_be_left_out() {
     let mut model = fixture::night((80, 24));
     model.histogram.shown = None;
     model.list.clear();
     assert!(frame(&model).contains("not counted"));
-    let _ = model.requests.ask(Slot::Page, Request::Totals(true));
+    let _ = model.requests.ask(Slot::Histogram, Request::Totals(true));
     assert!(!frame(&model).contains("not counted") && frame(&model).contains("counting"));
 }
 
