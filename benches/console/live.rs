@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::store::{Budget, Store, Watermark};
+use dlq_tui::store::{Budget, Store, Token};
 
 use crate::bench::Bench;
 use crate::books::Cost;
@@ -34,7 +34,7 @@ pub async fn measure(bench: &Bench<'_>, copy: &str) -> Table {
     table
 }
 
-async fn idle(bench: &Bench<'_>, copy: &str, store: &dyn Store, watermark: &mut Watermark) -> Line {
+async fn idle(bench: &Bench<'_>, copy: &str, store: &dyn Store, watermark: &mut Token) -> Line {
     let meter = bench.meter(copy);
     let mut looks = Sample::default();
     meter.reset();
@@ -53,7 +53,7 @@ async fn idle(bench: &Bench<'_>, copy: &str, store: &dyn Store, watermark: &mut 
     }
 }
 
-async fn busy(bench: &Bench<'_>, copy: &str, store: &dyn Store, mut watermark: Watermark, table: &mut Table) {
+async fn busy(bench: &Bench<'_>, copy: &str, store: &dyn Store, mut watermark: Token, table: &mut Table) {
     let meter = bench.meter(copy);
     let (mut looks, mut cost, mut late) = (Sample::default(), Cost::default(), 0);
     let rounds = if bench.small { 3 } else { BUSY_LOOKS };
@@ -99,9 +99,9 @@ async fn busy(bench: &Bench<'_>, copy: &str, store: &dyn Store, mut watermark: W
     );
 }
 
-async fn look(store: &dyn Store, since: Option<&Watermark>, budget: &Budget) -> (Watermark, Duration) {
+async fn look(store: &dyn Store, since: Option<&Token>, budget: &Budget) -> (Token, Duration) {
     let began = Instant::now();
     let changes = store.changes(since, Facet::Error, &Filter::default(), budget).await;
     let changes = changes.unwrap_or_else(|e| panic!("{e}"));
-    (changes.watermark, began.elapsed())
+    (changes.token, began.elapsed())
 }

@@ -12,7 +12,7 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
-    PageQuery, Preparation, Result, Store, StoreInfo, Unfit, Watermark,
+    PageQuery, Preparation, Result, Store, StoreInfo, Token, Unfit,
 };
 use futures_util::future::BoxFuture;
 
@@ -86,7 +86,7 @@ impl Store for Stopwatch {
 
     fn changes<'a>(
         &'a self,
-        since: Option<&'a Watermark>,
+        since: Option<&'a Token>,
         facet: Facet,
         filter: &'a Filter,
         budget: &'a Budget,

@@ -17,7 +17,7 @@ use crate::domain::histogram::{Histogram, dead_jobs, grouped};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::store::{Cursor, HistogramQuery, PageQuery, Resume, Sort, SourceError, Watermark};
+use crate::store::{CountedAfterPoll, Cursor, HistogramQuery, PageQuery, Sort, SourceError, Token};
 use crate::triage::live::{FAILED_REST, FacetValue, LiveCounts, Poll, QueryBudget, QueryCost};
 
 /// A value of the facet whose number of jobs changed.
@@ -120,7 +120,7 @@ struct Watcher<'a> {
     facet: Facet,
     filter: Filter,
     counts: LiveCounts,
-    watermark: Option<Watermark>,
+    poll_token: Option<Token>,
     poll: Poll,
     purse: QueryBudget,
     /// The clock of what is paid for, and of what rests.
@@ -132,7 +132,7 @@ struct Watcher<'a> {
     /// When a count may be begun again after one that failed.
     counts_from: Timestamp,
     /// Where a recount goes on that is under way.
-    unfinished: Option<Resume>,
+    unfinished: Option<Token>,
     outlay: QueryCost,
     wait: Duration,
     /// What was printed last, by value.
@@ -150,14 +150,14 @@ impl<'a> Watcher<'a> {
         let told = numbers(&counts.histogram());
         let (poll, wait) = (Poll::new(args.interval, opened.share), args.interval);
         let purse = QueryBudget::new(opened.share);
-        let (unfinished, watermark) = (None, step.watermark);
+        let (unfinished, poll_token) = (None, step.token);
         let (began, is_behind, looks_from, counts_from) = (Instant::now(), false, Timestamp(0), Timestamp(0));
         Ok(Self {
             opened,
             facet,
             filter,
             counts,
-            watermark,
+            poll_token,
             poll,
             purse,
             began,
@@ -243,7 +243,7 @@ impl<'a> Watcher<'a> {
             return Ok(Duration::ZERO);
         }
         let (store, budget) = (&self.opened.desk.store, &self.opened.budget);
-        let seen = match store.changes(self.watermark.as_ref(), self.facet, &self.filter, budget).await {
+        let seen = match store.changes(self.poll_token.as_ref(), self.facet, &self.filter, budget).await {
             Err(SourceError::Timeout(after)) => {
                 if !self.is_behind {
                     output::say("polls of the database take too long and come less often");
@@ -259,7 +259,7 @@ impl<'a> Watcher<'a> {
         self.is_behind = false;
         self.counts.look(&seen);
         let may_differ = seen.changed || seen.unsettled || seen.uncounted;
-        self.watermark = Some(seen.watermark);
+        self.poll_token = Some(seen.token);
         let takes = self.purse.takes(self.outlay.last());
         let is_due = self.unfinished.is_some() || self.counts.reconcile_due(takes, seen.server_time);
         let may_count = self.counts_at() <= self.now();
@@ -305,7 +305,7 @@ impl<'a> Watcher<'a> {
         self.outlay.add(step.cost, self.unfinished.is_none());
         if self.unfinished.is_none() {
             let keeps_looks = self.counts.recount(&step);
-            self.watermark = Watermark::after_count(self.watermark.as_ref(), step.watermark, keeps_looks);
+            self.poll_token = CountedAfterPoll::token(self.poll_token.as_ref(), step.token, keeps_looks);
             self.is_behind = false;
         }
         Ok(())

@@ -1,9 +1,8 @@
 //! Counts: a step of a full count, and what changed since.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Listed, sql};
+use super::Token;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
@@ -18,43 +17,7 @@ pub struct HistogramQuery {
     /// Which jobs; resolved.
     pub filter: Filter,
     /// Where an unfinished count goes on; `None` starts it.
-    pub resume: Option<Resume>,
-}
-
-/// Where an unfinished count goes on; the store's own business.
-#[derive(Clone, Debug)]
-pub struct Resume(Arc<Unfinished>);
-
-#[derive(Debug)]
-enum Unfinished {
-    Counted(sql::CountState),
-    Listed(Listed),
-}
-
-impl Resume {
-    pub(crate) fn from_counted(state: sql::CountState) -> Self {
-        Self(Arc::new(Unfinished::Counted(state)))
-    }
-
-    pub(crate) fn counted(&self) -> Option<&sql::CountState> {
-        match &*self.0 {
-            Unfinished::Counted(state) => Some(state),
-            Unfinished::Listed(_) => None,
-        }
-    }
-
-    /// A count by listing goes on here.
-    pub fn from_listed(state: Listed) -> Self {
-        Self(Arc::new(Unfinished::Listed(state)))
-    }
-
-    /// The state of a count by listing, where it is one.
-    pub fn listed(&self) -> Option<&Listed> {
-        match &*self.0 {
-            Unfinished::Listed(state) => Some(state),
-            Unfinished::Counted(_) => None,
-        }
-    }
+    pub resume: Option<Token>,
 }
 
 /// What is counted so far.
@@ -63,9 +26,9 @@ pub struct HistogramStep {
     /// The counts; `progress` is `None` once they are complete.
     pub histogram: Histogram,
     /// Pass it back to go on; `None` when the count is complete.
-    pub resume: Option<Resume>,
-    /// Where deltas of [`super::Store::changes`] take over; `None` until the count is complete.
-    pub watermark: Option<Watermark>,
+    pub resume: Option<Token>,
+    /// Where polls take over; `None` until the count is complete.
+    pub token: Option<Token>,
     /// The cells of the recent past that are contained in the counts already: what the first deltas replace. Empty
     /// until the count is complete.
     pub recent: Vec<Cell>,
@@ -79,40 +42,40 @@ impl HistogramStep {
     /// Counts that no look goes on from.
     pub fn of(histogram: Histogram) -> Self {
         let (recent, recent_from) = (Vec::new(), None);
-        Self { histogram, resume: None, watermark: None, recent, recent_from, cost: Duration::ZERO }
+        Self { histogram, resume: None, token: None, recent, recent_from, cost: Duration::ZERO }
     }
 }
 
-/// What a store remembers from one look to the next; the store's own business.
+/// What polls go on from once a full count has come: the state of a token that combines two of a store's own.
 #[derive(Clone, Debug)]
-pub struct Watermark(pub(crate) Arc<sql::Mark>);
+pub struct CountedAfterPoll {
+    /// Of the last poll before the count came.
+    pub polled: Token,
+    /// Of the count.
+    pub counted: Token,
+    /// Whether polls go on from the poll, as what they told stays; otherwise they go on from the count.
+    pub keeps_polls: bool,
+}
 
-impl Watermark {
-    /// Where looks go on once a full count has come: from where they had got to themselves where what they told stays
-    /// (`keeps_looks`), otherwise from the count.
-    pub fn after_count(looked: Option<&Watermark>, counted: Option<Watermark>, keeps_looks: bool) -> Option<Watermark> {
-        match (keeps_looks, looked, counted) {
-            (true, Some(looked), Some(counted)) => Some(Watermark(Arc::new(looked.0.after_count(&counted.0)))),
-            (false, Some(looked), Some(counted)) => Some(Watermark(Arc::new(counted.0.settled_by(&looked.0)))),
-            (_, _, counted) => counted,
+impl CountedAfterPoll {
+    /// What the next poll goes on from.
+    pub fn token(polled: Option<&Token>, counted: Option<Token>, keeps_polls: bool) -> Option<Token> {
+        match (polled, counted) {
+            (Some(polled), Some(counted)) => Some(Token::new(Self { polled: polled.clone(), counted, keeps_polls })),
+            (_, counted) => counted,
         }
     }
-
-    /// Whether the database tells that nothing has changed between the two.
-    pub fn is_same_moment(&self, other: &Watermark) -> bool {
-        self.0.is_same_moment(&other.0)
-    }
 }
 
-/// What is known of the rows that are older than what looks read again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Older {
-    /// No row of the table was changed or removed since the full count: whatever was written was added.
-    Untouched,
-    /// Some row was, perhaps an older one.
-    Rewritten,
-    /// The database does not say.
-    Unknown,
+/// What the source tells of all rows that were written, of any age and state. It may be late by some seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Writes {
+    /// Rows that were added since the full count.
+    pub added: u64,
+    /// Whether rows were changed or removed since the full count.
+    pub rewritten: bool,
+    /// Whether rows were changed or removed since the poll before.
+    pub rewriting: bool,
 }
 
 /// Jobs counted in one cell of the recent past.
@@ -132,36 +95,32 @@ pub struct Cell {
     pub example: Option<Untrusted>,
 }
 
-/// What is new since the last look.
+/// What is new since the last poll.
 #[derive(Clone, Debug)]
 pub struct Changes {
-    /// To be passed to the next look.
-    pub watermark: Watermark,
+    /// To be passed to the next poll.
+    pub token: Token,
     /// Whether anything may have changed at all; when not, `cells` is empty and means nothing.
     pub changed: bool,
-    /// Whether `cells` say nothing, as what the filter asks for is not counted by looks: only a full count tells what has become
+    /// Whether `cells` say nothing, as what the filter asks for is not counted by polls: only a full count tells what has become
     /// of the numbers, whether or not the source has changed.
     pub uncounted: bool,
-    /// Whether the look before found a change that the database may have told of a moment before it could be seen: what was
+    /// Whether the poll before found a change that the source may have told of a moment before it could be seen: what was
     /// counted since then may miss it.
     pub unsettled: bool,
-    /// What is known of the rows before them, since the full count that the watermark goes on from.
-    pub older: Older,
-    /// Rows of any age and state that were added to the table since that count, where the database tells; those that it was
-    /// told of last may be some seconds short.
-    pub added: Option<u64>,
-    /// Whether the database says that rows were changed or removed since the look before. PostgreSQL does; where none does, or
-    /// the look is the first, this is `false` and means nothing.
-    pub rewriting: bool,
+    /// Whether something changed between the last poll and the full count that this poll goes on from: no poll tells what.
+    pub missed: bool,
+    /// What was written at any age; `None` where the source does not say.
+    pub writes: Option<Writes>,
     /// Cells from this bucket on replace all that were known; earlier ones stand.
     pub from_bucket: i64,
     /// The recounted cells.
     pub cells: Vec<Cell>,
-    /// The database's clock at the look.
+    /// The source's clock at the poll.
     pub server_time: Timestamp,
-    /// Database time that the look cost.
+    /// Time of the source that the poll cost.
     pub cost: Duration,
-    /// Whether the server takes changes now and did not when the store was opened, or the other way round: a replica that
-    /// was promoted, a server that somebody has closed; or the first times came of which the unit was not known. Opening the store anew tells what can be done there now.
-    pub turned: bool,
+    /// Whether the store has to be opened again to know what can be done there now: the server takes changes and did not, or the
+    /// other way round; or the first times came of which the unit was not known.
+    pub needs_reopen: bool,
 }

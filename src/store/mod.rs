@@ -8,9 +8,9 @@ mod batch;
 mod count;
 mod info;
 pub mod install;
-mod listed;
 mod page;
 pub mod sql;
+mod token;
 
 use futures_util::future::BoxFuture;
 
@@ -20,10 +20,10 @@ pub use batch::{
     Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Record, Recorded,
     Standing, Undoing, Unfit, Witness,
 };
-pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Older, Resume, Watermark};
+pub use count::{Cell, Changes, CountedAfterPoll, HistogramQuery, HistogramStep, Writes};
 pub use info::{Availability, Identity, Offers, StoreInfo};
-pub use listed::{Listed, ListedBar};
-pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey, Stored};
+pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey, Unordered};
+pub use token::Token;
 
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
 use crate::domain::facet::Facet;
@@ -68,7 +68,7 @@ pub trait Store: Send + Sync {
     /// As [`Store::page`], for somebody who sees `screen` rows at a time. Where rows lie apart, so that each costs all that lie
     /// between, a page has about as many, whatever its limit and however many follow. Where hits are rare, the rows behind the
     /// first of them are read as they are stored, which is the quickest way through all of a table. From then on, while
-    /// [`Page::next`] is a [`Cursor::Stored`], rows come in no order, though all of them belong behind those that came before;
+    /// [`Page::next`] is a [`Cursor::Unordered`], rows come in no order, though all of them belong behind those that came before;
     /// and one that is changed meanwhile may come twice, or not at all.
     fn search<'a>(&'a self, query: PageQuery, _screen: usize, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
         self.page(query, budget)
@@ -88,7 +88,7 @@ pub trait Store: Send + Sync {
     /// What changed since a look, counted by `facet` under `filter`; cheap when nothing did.
     fn changes<'a>(
         &'a self,
-        since: Option<&'a Watermark>,
+        since: Option<&'a Token>,
         facet: Facet,
         filter: &'a Filter,
         budget: &'a Budget,

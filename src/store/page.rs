@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::Token;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, JobRow};
 
@@ -72,27 +73,21 @@ pub enum Cursor {
     /// The rows that stand before a place.
     Before(Position),
     /// Where [`super::Store::search`] goes on through the rows as they are stored.
-    Stored(Stored),
+    Unordered(Unordered),
 }
 
-/// Where a search stands that reads rows as they are stored; the store's own business.
+/// Where a search stands that reads rows in no order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct Unordered {
     /// Only rows beyond this place of the order are meant.
-    pub(crate) beyond: Position,
+    pub beyond: Position,
     /// Of these only those before this one.
-    pub(crate) until: Option<Position>,
-    /// Blocks of the table when this pass over them began.
-    pub(crate) blocks: u64,
-    /// Those from here on were read in this pass.
-    pub(crate) left: u64,
-    /// Those before this one were read in an earlier pass.
-    pub(crate) floor: u64,
-    /// The key down to which rows were read, where a table is stored by its key and goes by that.
-    pub(crate) key: Option<JobId>,
+    pub until: Option<Position>,
+    /// How far the store has read.
+    pub token: Token,
 }
 
-impl Stored {
+impl Unordered {
     /// The same search without the rows behind a place: whoever has rows enough keeps the first of them.
     pub fn before(self, place: Position) -> Self {
         Self { until: Some(place), ..self }

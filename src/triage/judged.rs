@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use super::listed::{Listed, ListedBar};
 use super::replay_limit::{asks, known, replays_pass};
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
 use crate::domain::facet::Facet;
@@ -19,8 +20,8 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerError, LedgerLocator, Whose};
 use crate::store::Identity;
 use crate::store::{
-    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
-    PageQuery, Preparation, Result, Resume, Scanned, Sort, SourceError, Store, StoreInfo, Unfit, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
+    Preparation, Result, Scanned, Sort, SourceError, Store, StoreInfo, Token, Unfit,
 };
 
 /// Rows that one step of a judged count reads.
@@ -80,7 +81,7 @@ impl<S: Store> Judged<S> {
 
     async fn judged_count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         let began = std::time::Instant::now();
-        let mut state = query.resume.as_ref().and_then(Resume::listed).cloned().unwrap_or_default();
+        let mut state = query.resume.as_ref().and_then(Token::state::<Listed>).cloned().unwrap_or_default();
         let cursor = state.next.clone().unwrap_or(Cursor::Start);
         let asked = PageQuery { filter: query.filter.clone(), sort: Sort::default(), cursor, limit: STEP };
         let page = self.judged_page(asked, budget).await?;
@@ -99,7 +100,7 @@ impl<S: Store> Judged<S> {
         let share = page.scanned.map_or(0.0, |s| s.share);
         let counts = histogram(query.facet, &state.bars, (!finished).then_some(share));
         let histogram = Histogram { as_of: self.store.clock(), ..counts };
-        let resume = (!finished).then(|| Resume::from_listed(state));
+        let resume = (!finished).then(|| Token::new(state));
         Ok(HistogramStep { resume, cost: began.elapsed(), ..HistogramStep::of(histogram) })
     }
 }
@@ -187,7 +188,7 @@ impl<S: Store> Store for Judged<S> {
 
     fn changes<'a>(
         &'a self,
-        since: Option<&'a Watermark>,
+        since: Option<&'a Token>,
         facet: Facet,
         filter: &'a Filter,
         budget: &'a Budget,

@@ -146,7 +146,9 @@ impl Store for Fake {
             let at = |p: &Position| ids.iter().position(|id| *id == number(&p.id)).unwrap_or(0);
             let (from, to) = match &query.cursor {
                 Cursor::Start => (0, 2),
-                Cursor::After(place) | Cursor::Stored(Stored { beyond: place, .. }) => (at(place) + 1, at(place) + 3),
+                Cursor::After(place) | Cursor::Unordered(Unordered { beyond: place, .. }) => {
+                    (at(place) + 1, at(place) + 3)
+                }
                 Cursor::End => (ids.len().saturating_sub(2), ids.len()),
                 Cursor::Before(place) => (at(place).saturating_sub(2), at(place)),
             };
@@ -192,7 +194,7 @@ impl Store for Fake {
 
     fn changes<'a>(
         &'a self,
-        _: Option<&'a Watermark>,
+        _: Option<&'a Token>,
         _: Facet,
         _: &'a Filter,
         _: &'a Budget,

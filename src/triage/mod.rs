@@ -6,6 +6,7 @@ pub mod conformance;
 pub mod deliver;
 pub mod freeze;
 pub mod judged;
+mod listed;
 pub mod live;
 pub mod outcomes;
 pub mod plan;

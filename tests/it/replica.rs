@@ -6,7 +6,7 @@ use dlq_tui::domain::action::Action;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::ledger::Ledger;
-use dlq_tui::store::{Budget, Older, Store};
+use dlq_tui::store::{Budget, Store};
 
 use crate::cli::User;
 use crate::engine::{LONG, connect, sql, text, until_running};
@@ -110,7 +110,7 @@ async fn a_look_tells_that_a_server_takes_changes_otherwise_than_when_its_store_
         let db = server.database("turns").await;
         Layout::JobsDlq.seed(&db, 20).await;
         let (store, all) = (store(&db, Layout::JobsDlq).await, Filter::all());
-        let turned = async || store.changes(None, Facet::Error, &all, &budget()).await.expect("a look").turned;
+        let turned = async || store.changes(None, Facet::Error, &all, &budget()).await.expect("a look").needs_reopen;
         assert!(!turned().await, "{:?}", db.engine);
         for (statements, wanted) in [(close, true), (open, false)] {
             for sql in statements {
@@ -131,7 +131,7 @@ async fn looks_on_a_replica_see_what_its_primary_committed_and_nothing_when_it_i
     let (store, all) = (store(&replica, Layout::DeadLetterJobs).await, Filter::all());
     caught_up(&db, &replica).await;
     let first = store.changes(None, Facet::Error, &all, &budget()).await.expect("a look");
-    let idle = store.changes(Some(&first.watermark), Facet::Error, &all, &budget()).await.expect("a look");
+    let idle = store.changes(Some(&first.token), Facet::Error, &all, &budget()).await.expect("a look");
     assert!(idle.cells.is_empty(), "{idle:?}");
     db.execute(
         "insert into dead_letter_jobs (job_class, job_id, error_class, failed_at, created_at, updated_at) \
@@ -139,15 +139,15 @@ async fn looks_on_a_replica_see_what_its_primary_committed_and_nothing_when_it_i
     )
     .await;
     caught_up(&db, &replica).await;
-    let next = store.changes(Some(&idle.watermark), Facet::Error, &all, &budget()).await.expect("a look");
+    let next = store.changes(Some(&idle.token), Facet::Error, &all, &budget()).await.expect("a look");
     let late: u64 =
         next.cells.iter().filter(|c| c.value.as_ref().is_some_and(|v| v.exact() == "Late::Error")).map(|c| c.n).sum();
     assert_eq!((next.changed, late), (true, 1));
     // What its primary's sessions rewrote, no server but the primary counts.
     db.execute("update dead_letter_jobs set status = 'ignored'").await;
     caught_up(&db, &replica).await;
-    let next = store.changes(Some(&next.watermark), Facet::Error, &all, &budget()).await.expect("a look");
-    assert_eq!((next.changed, next.older), (true, Older::Unknown));
+    let next = store.changes(Some(&next.token), Facet::Error, &all, &budget()).await.expect("a look");
+    assert_eq!((next.changed, next.writes), (true, None));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Exactness;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{HistogramQuery, Resume, Store, Watermark};
+use dlq_tui::store::{CountedAfterPoll, HistogramQuery, Store, Token};
 use dlq_tui::triage::live::LiveCounts;
 
 use crate::fixtures::{Layout, sql};
@@ -24,8 +24,8 @@ const LATE: u32 = 5;
 struct Watch {
     store: SqlStore,
     counts: LiveCounts,
-    mark: Option<Watermark>,
-    unfinished: Option<Resume>,
+    mark: Option<Token>,
+    unfinished: Option<Token>,
     steps: u32,
 }
 
@@ -33,14 +33,14 @@ impl Watch {
     async fn begin(db: &TestDb) -> Self {
         let store = gentle_store(db, Layout::DlqEvents).await;
         let step = histogram(&store, FACET, &Filter::all()).await;
-        let (counts, mark) = (LiveCounts::new(&step), step.watermark);
+        let (counts, mark) = (LiveCounts::new(&step), step.token);
         Self { store, counts, mark, unfinished: None, steps: 0 }
     }
 
     async fn look(&mut self) {
         let changes = self.store.changes(self.mark.as_ref(), FACET, &Filter::all(), &budget()).await.expect("a look");
         self.counts.look(&changes);
-        self.mark = Some(changes.watermark);
+        self.mark = Some(changes.token);
     }
 
     /// The next step of a recount; whether that was the last one.
@@ -53,7 +53,7 @@ impl Watch {
             return false;
         }
         let keeps_looks = self.counts.recount(&step);
-        self.mark = Watermark::after_count(self.mark.as_ref(), step.watermark, keeps_looks);
+        self.mark = CountedAfterPoll::token(self.mark.as_ref(), step.token, keeps_looks);
         true
     }
 

@@ -299,7 +299,7 @@ async fn a_queue_that_was_emptied_is_one_still_and_is_filled_again_by_an_undo() 
         let look = async |since| store.changes(since, Facet::Error, &Filter::all(), &budget()).await.expect("changes");
         let first = look(None).await;
         dead(&db, &(DIED * 1_000).to_string()).await;
-        let second = look(Some(&first.watermark)).await;
-        assert!(second.changed && second.turned, "{engine}: {second:?}");
+        let second = look(Some(&first.token)).await;
+        assert!(second.changed && second.needs_reopen, "{engine}: {second:?}");
     }
 }

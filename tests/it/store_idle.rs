@@ -6,7 +6,7 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{Changes, Cursor, Older, Store, Watermark};
+use dlq_tui::store::{Changes, Cursor, Store, Token, Writes};
 use sqlx::{Connection, Executor, MySqlConnection};
 
 use crate::fixtures::Layout;
@@ -14,7 +14,7 @@ use crate::fixtures::sql::ago;
 use crate::harness::{self, TestDb};
 use crate::store_desk::*;
 
-async fn look(store: &SqlStore, since: &Watermark) -> Changes {
+async fn look(store: &SqlStore, since: &Token) -> Changes {
     store.changes(Some(since), Facet::Error, &Filter::all(), &budget()).await.expect("a look")
 }
 
@@ -24,14 +24,14 @@ fn calm_mariadb() -> Option<harness::Server> {
 }
 
 /// Looks until one finds that nothing changed, as a server tidies up for a while behind what was written.
-async fn calm(store: &SqlStore, mut since: Watermark) -> Watermark {
+async fn calm(store: &SqlStore, mut since: Token) -> Token {
     for _ in 0..100 {
         let changes = look(store, &since).await;
         if !changes.changed {
             assert!(changes.cells.is_empty(), "nothing is counted: {changes:?}");
-            return changes.watermark;
+            return changes.token;
         }
-        since = changes.watermark;
+        since = changes.token;
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     panic!("looks find changes where nobody writes")
@@ -62,14 +62,14 @@ async fn nothing_is_counted_where_nobody_writes_and_a_commit_ends_that() {
         Layout::DeadLetterJobs.seed(&db, 300).await;
         db.execute(&dying(&db, 5)).await;
         let store = store(&db, Layout::DeadLetterJobs).await;
-        let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
+        let begun = histogram(&store, Facet::Error, &Filter::all()).await.token.expect("a token");
         let quiet = calm(&store, begun).await;
 
         db.execute(&dying(&db, 7)).await;
         let changes = look(&store, &quiet).await;
         assert_eq!((changes.changed, counted(&changes)), (true, 7), "what others commit");
 
-        let quiet = calm(&store, changes.watermark).await;
+        let quiet = calm(&store, changes.token).await;
         let newest =
             store.freeze(&Filter::all(), Cursor::Start, &budget()).await.expect("a step").jobs.swap_remove(0).id;
         let applied = apply(&store, batch(Action::Ignore, [newest])).await;
@@ -84,7 +84,7 @@ async fn it_makes_no_difference_which_connection_to_a_file_looks() {
     let db = harness::sqlite("either").await;
     Layout::DeadLetterJobs.seed(&db, 300).await;
     let store = store(&db, Layout::DeadLetterJobs).await;
-    let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
+    let begun = histogram(&store, Facet::Error, &Filter::all()).await.token.expect("a token");
     let mut since = calm(&store, begun).await;
     let mut changed = 0;
     for nth in 0..20 {
@@ -92,14 +92,14 @@ async fn it_makes_no_difference_which_connection_to_a_file_looks() {
         let (one, other) = tokio::join!(look(&store, &since), look(&store, &since));
         let seen = if nth % 2 == 0 { one } else { other };
         changed += u32::from(seen.changed);
-        since = seen.watermark;
+        since = seen.token;
     }
     assert!(changed <= 1, "{changed} looks of 20 found changes where nobody writes");
 
     db.execute(&dying(&db, 7)).await;
     let (one, other) = tokio::join!(look(&store, &since), look(&store, &since));
     assert_eq!((one.changed, other.changed), (true, true), "what others commit");
-    let again = look(&store, &one.watermark).await;
+    let again = look(&store, &one.token).await;
     assert_eq!(counted(&again), if again.changed { 7 } else { 0 });
 }
 
@@ -109,7 +109,7 @@ async fn a_commit_is_seen_that_comes_long_after_what_it_wrote() {
     let db = server.database("late").await;
     Layout::DeadLetterJobs.seed(&db, 300).await;
     let store = store(&db, Layout::DeadLetterJobs).await;
-    let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
+    let begun = histogram(&store, Facet::Error, &Filter::all()).await.token.expect("a token");
     let mut late = MySqlConnection::connect(&db.url).await.expect("a session");
     late.execute(sqlx::AssertSqlSafe(format!("start transaction; {}", dying(&db, 4)))).await.expect("an update");
     let quiet = calm(&store, begun).await;
@@ -124,17 +124,17 @@ async fn a_change_is_counted_once_more_as_its_number_comes_before_it_is_seen() {
     let db = server.database("twice").await;
     Layout::DeadLetterJobs.seed(&db, 300).await;
     let store = store(&db, Layout::DeadLetterJobs).await;
-    let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
+    let begun = histogram(&store, Facet::Error, &Filter::all()).await.token.expect("a token");
     let quiet = calm(&store, begun).await;
     db.execute(&dying(&db, 7)).await;
-    let mut since = look(&store, &quiet).await.watermark;
+    let mut since = look(&store, &quiet).await.token;
     let mut read = Vec::new();
     for _ in 0..3 {
         let before = rows_read(&db).await;
         let changes = look(&store, &since).await;
         assert!(!changes.changed && changes.cells.is_empty(), "{changes:?}");
         read.push(rows_read(&db).await > before);
-        since = changes.watermark;
+        since = changes.token;
     }
     assert_eq!(read, [true, false, false]);
 }
@@ -149,8 +149,8 @@ async fn what_a_server_clears_up_behind_others_is_no_change() {
     reader.execute("start transaction with consistent snapshot").await.expect("a snapshot");
     db.execute("create table scratch as select seq from seq_1_to_3000; delete from scratch").await;
     let store = store(&db, Layout::DeadLetterJobs).await;
-    let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
-    let mut since = look(&store, &begun).await.watermark;
+    let begun = histogram(&store, Facet::Error, &Filter::all()).await.token.expect("a token");
+    let mut since = look(&store, &begun).await.token;
     let log = "select variable_value from information_schema.global_status where variable_name = 'INNODB_LSN_CURRENT'";
     let before = db.scalar(log).await;
     reader.execute("commit").await.expect("a commit");
@@ -158,7 +158,7 @@ async fn what_a_server_clears_up_behind_others_is_no_change() {
     for _ in 0..100 {
         let changes = look(&store, &since).await;
         assert!(!changes.changed, "nobody has committed anything");
-        since = changes.watermark;
+        since = changes.token;
         moved = db.scalar(log).await != before;
         if moved {
             break;
@@ -180,25 +180,25 @@ async fn postgresql_tells_that_rows_are_rewritten_and_that_they_have_come_to_res
     while db.scalar(told).await != "300" {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
+    let begun = histogram(&store, Facet::Error, &Filter::all()).await.token.expect("a token");
     db.execute("insert into jobs (payload) values ('{}')").await;
     let changes = look(&store, &begun).await;
-    assert_eq!((changes.changed, changes.older, changes.rewriting), (true, Older::Untouched, false), "another table");
-    assert_eq!(changes.added, Some(0));
+    assert_eq!((changes.changed, changes.writes), (true, Some(Writes::default())), "another table");
     db.execute(
         "insert into dead_letter_jobs (job_class, job_id, error_class, failed_at, created_at, updated_at) \
          select 'Late', 'late ' || n, 'Late::Error', now() at time zone 'utc', now(), now() from generate_series(1, 3) as n",
     )
     .await;
-    let mut since = changes.watermark;
+    let mut since = changes.token;
     let mut added = Vec::new();
-    while added.last() != Some(&Some(3)) {
+    while added.last() != Some(&3) {
         assert!(added.len() < 200, "{added:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
         let changes = look(&store, &since).await;
-        assert_eq!((changes.older, changes.rewriting), (Older::Untouched, false));
-        added.push(changes.added);
-        since = changes.watermark;
+        let writes = changes.writes.expect("it is told");
+        assert_eq!((writes.rewritten, writes.rewriting), (false, false));
+        added.push(writes.added);
+        since = changes.token;
     }
 
     db.execute("update dead_letter_jobs set status = 'ignored' where failed_at = (select min(failed_at) from dead_letter_jobs)")
@@ -207,13 +207,14 @@ async fn postgresql_tells_that_rows_are_rewritten_and_that_they_have_come_to_res
     let mut seen = Vec::new();
     for _ in 0..200 {
         let changes = look(&store, &since).await;
-        seen.push((changes.older, changes.rewriting));
-        since = changes.watermark;
-        if changes.older == Older::Rewritten && !changes.rewriting {
+        let writes = changes.writes.expect("it is told");
+        seen.push((writes.rewritten, writes.rewriting));
+        since = changes.token;
+        if writes.rewritten && !writes.rewriting {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     seen.dedup();
-    assert!(seen.ends_with(&[(Older::Rewritten, true), (Older::Rewritten, false)]), "{seen:?}");
+    assert!(seen.ends_with(&[(true, true), (true, false)]), "{seen:?}");
 }

@@ -82,7 +82,7 @@ async fn a_new_job_with_such_an_id_is_seen_by_the_next_look() {
          values (18446744073709551615, '{}', 1, 'Late', '2026-11-18 09:00:00')",
     )
     .await;
-    let again = look(Some(&first.watermark)).await;
+    let again = look(Some(&first.token)).await;
     let of = |changes: &dlq_tui::store::Changes, class: &str| -> u64 {
         let cells = changes.cells.iter();
         cells.filter(|cell| cell.value.as_ref().is_some_and(|v| v.exact() == class)).map(|cell| cell.n).sum()
@@ -405,7 +405,7 @@ async fn a_large_table_shows_some_jobs_before_all_are_counted() {
     query.resume = first.resume;
     // The second step counts all of them, whatever the first has.
     let second = store.histogram(query.clone(), &budget()).await.expect("a step");
-    assert!(second.resume.is_none() && second.watermark.is_some());
+    assert!(second.resume.is_none() && second.token.is_some());
     assert_eq!(second.histogram.total, Count::exact(200_000));
     // And where that takes too long, the first is gone on with.
     let first = store.histogram(HistogramQuery { resume: None, ..query.clone() }, &budget()).await.expect("a step");

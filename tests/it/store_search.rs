@@ -35,7 +35,7 @@ async fn search(store: &dyn Store, text: &str, mut between: impl AsyncFnMut(usiz
 }
 
 fn is_stored(page: &Page) -> bool {
-    matches!(page.next, Some(Cursor::Stored(_)))
+    matches!(page.next, Some(Cursor::Unordered(_)))
 }
 
 fn ids(entries: impl IntoIterator<Item = Entry>) -> BTreeSet<JobId> {
@@ -193,7 +193,7 @@ async fn find_what_is_rare(db: &TestDb) {
         let store = gentle_store(db, Layout::DeadLetterJobs).await;
         let mut moved = false;
         let pages = search(&store, text, async |_, next| {
-            if matches!(next, Cursor::Stored(_)) && !std::mem::replace(&mut moved, true) {
+            if matches!(next, Cursor::Unordered(_)) && !std::mem::replace(&mut moved, true) {
                 let touch = "update dead_letter_jobs set metadata = '{\"touched\": 1}'";
                 let some = format!("(select id from {OLDEST} as o limit 3)");
                 db.execute(&format!("{touch} where id in (select id from {some} as few)")).await;

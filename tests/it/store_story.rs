@@ -141,7 +141,7 @@ async fn counts_by_every_facet_are_those_of_the_rows() {
             assert_eq!(bars(&step.histogram), expected, "{facet}");
             assert_eq!(step.histogram.total.n as usize, rows.len());
             assert_eq!(step.histogram.total.exactness, Exactness::Exact);
-            assert!(step.watermark.is_some());
+            assert!(step.token.is_some());
         }
         let gentle = gentle_store(&db, layout).await;
         for facet in [Facet::Error, Facet::Hour, Facet::Fingerprint] {
@@ -167,13 +167,12 @@ async fn what_arrives_shows_in_the_changes_and_only_there() {
         layout.seed(&db, 300).await;
         let store = store(&db, layout).await;
         let step = histogram(&store, Facet::Error, &Filter::all()).await;
-        let watermark = step.watermark.expect("a watermark");
-        let quiet = store.changes(Some(&watermark), Facet::Error, &Filter::all(), &budget()).await.expect("changes");
+        let token = step.token.expect("a token");
+        let quiet = store.changes(Some(&token), Facet::Error, &Filter::all(), &budget()).await.expect("changes");
         assert!(quiet.cells.iter().all(|c| c.value.as_ref().is_none_or(|v| v.exact() != "Fresh")));
         arrive(&db, layout).await;
         for (facet, text) in [(Facet::Error, ""), (Facet::Error, "error:/^Fr/"), (Facet::Fingerprint, "error:Fresh")] {
-            let changes =
-                store.changes(Some(&quiet.watermark), facet, &filter(text), &budget()).await.expect("changes");
+            let changes = store.changes(Some(&quiet.token), facet, &filter(text), &budget()).await.expect("changes");
             assert!(changes.changed);
             let fresh = changes.cells.iter().filter(|c| c.bucket >= changes.from_bucket).map(|c| c.n).sum::<u64>();
             let value = |c: &dlq_tui::store::Cell| c.value.as_ref().is_some_and(|v| v.exact() == "Fresh");

@@ -33,14 +33,12 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
-pub use count::state::CountState;
 pub use diagnostics::bloat::{Bloat, Oldest};
 pub use diagnostics::health::{Connection, Housekeeping, connection};
 pub use diagnostics::index_advice::{Extent, MissingIndex, Served, Service};
 pub use open::adapter_check::{CheckFinding, check, missing_indexes, untold_key};
 pub use open::open;
 pub use open::privileges::{Grant, Site, numbered, required};
-pub use query::buckets::Mark;
 pub use schema::candidates::{Candidates, NearMiss, Renamed, candidates};
 pub use schema::destination::{OpenOptions, ReplayDestination};
 pub(super) use schema::discovery::read_catalogue;
@@ -50,7 +48,7 @@ pub use write::foreign_keys::Following;
 
 use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
-    PageQuery, Preparation, Result, SourceError, Store, StoreInfo, Unfit, Watermark,
+    PageQuery, Preparation, Result, SourceError, Store, StoreInfo, Token, Unfit,
 };
 use crate::adapter::Retention;
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
@@ -202,7 +200,7 @@ impl Store for SqlStore {
 
     fn changes<'a>(
         &'a self,
-        since: Option<&'a Watermark>,
+        since: Option<&'a Token>,
         facet: Facet,
         filter: &'a Filter,
         budget: &'a Budget,

@@ -28,7 +28,7 @@ use self::new_values::NewValues;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{Cell, Changes, HistogramStep, Older};
+use crate::store::{Cell, Changes, HistogramStep, Writes};
 
 /// How often a full count is made where looks see everything that the database says has changed.
 const RECONCILE_IF_SEEN: Duration = Duration::from_secs(600);
@@ -63,10 +63,9 @@ pub struct LiveCounts {
     looked: Vec<(Timestamp, i64)>,
     /// Deaths that looks found since [`TOLD_WITHIN`] before the full count, and from when on.
     came: Vec<(Timestamp, u64)>,
-    /// What is known of rows that looks do not read.
-    older: Older,
-    /// Whether looks have found as many deaths as rows were added since the full count.
-    saw_all: bool,
+    /// Whether the source tells that looks have found all that was written since the full count: no row was changed or removed,
+    /// and as many died as were added.
+    sees_all: bool,
     /// Since when looks have found that rows of any age were changed or removed, without a rest, and when one found it last.
     rewritten: Option<(Timestamp, Timestamp)>,
     as_of: Timestamp,
@@ -95,12 +94,12 @@ impl LiveCounts {
     /// Takes in a further step of the count, or a later full count. What is known of growth and news stays.
     ///
     /// Returns whether what later looks told of the recent past stays as well, so that looks go on from theirs
-    /// ([`crate::store::Watermark::after_count`]), and not from the count's.
+    /// ([`crate::store::CountedAfterPoll`]), and not from the count's.
     pub fn recount(&mut self, step: &HistogramStep) -> bool {
         self.count_again(step.histogram.clone(), &step.recent, step.recent_from)
     }
 
-    /// Takes in a look that started from the watermark of the last count or look. Returns how many jobs it found where they
+    /// Takes in a look that went on from the token of the last count or look. Returns how many jobs it found where they
     /// were not before, whether they died there or only changed.
     pub fn look(&mut self, changes: &Changes) -> u64 {
         let (from, cells) = match changes.uncounted {
@@ -108,15 +107,15 @@ impl LiveCounts {
             false => (changes.from_bucket, changes.cells.as_slice()),
         };
         let cells = (changes.changed || changes.uncounted).then_some((from, cells));
-        self.older = if changes.uncounted { Older::Unknown } else { changes.older };
         let now = changes.server_time;
-        if changes.rewriting {
+        if changes.writes.is_some_and(|writes| writes.rewriting) {
             let since = self.rewritten.filter(|(_, last)| last.age(now) < CALM).map_or(now, |(since, _)| since);
             self.rewritten = Some((since, now));
         }
         let rows = self.take_in(cells, now);
         let came = self.came.iter().map(|(_, n)| n).sum();
-        self.saw_all = changes.added.is_some_and(|added| added <= came);
+        let sees_all = |writes: Writes| !writes.rewritten && writes.added <= came;
+        self.sees_all = !changes.uncounted && changes.writes.is_some_and(sees_all);
         rows
     }
 
@@ -126,8 +125,8 @@ impl LiveCounts {
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
         let (looked, latest, drift) = (Vec::new(), latest(&base), HashMap::new());
-        let (changed_at, older, saw_all, rewritten, came) = (None, Older::Unknown, false, None, Vec::new());
-        Self { base, recent, drift, changed_at, looked, came, older, saw_all, rewritten, as_of, latest, arrivals, news }
+        let (changed_at, sees_all, rewritten, came) = (None, false, None, Vec::new());
+        Self { base, recent, drift, changed_at, looked, came, sees_all, rewritten, as_of, latest, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
@@ -138,7 +137,7 @@ impl LiveCounts {
         self.find_late(&base);
         self.latest = self.latest.max(latest(&base));
         self.base = base;
-        (self.older, self.saw_all) = (Older::Unknown, false);
+        self.sees_all = false;
         // The database may tell of these when the count has begun.
         self.came.retain(|(from, _)| from.after(TOLD_WITHIN) > self.base.as_of);
         let mut counted = by_bucket(recent);
@@ -301,20 +300,15 @@ impl LiveCounts {
     pub fn reconcile_due(&self, takes: Duration, now: Timestamp) -> bool {
         let moved = self.changed_at.is_some() || !self.drift.is_empty();
         let waits = self.rewritten.is_some_and(|(since, last)| last.age(now) < CALM && since.age(now) < takes);
-        let rest = if self.looks_see_all() { RECONCILE_IF_SEEN } else { RECONCILE };
+        let rest = if self.sees_all { RECONCILE_IF_SEEN } else { RECONCILE };
         self.base.progress.is_none() && moved && !waits && self.base.as_of.age(now) >= rest
     }
 
     /// Whether something may have changed since the full count that no look could see: the numbers are estimates until the
     /// next one.
     pub fn is_in_doubt(&self) -> bool {
-        let is_told = |changed: Timestamp| self.looks_see_all() && changed.age(self.as_of) >= CALM;
+        let is_told = |changed: Timestamp| self.sees_all && changed.age(self.as_of) >= CALM;
         self.changed_at.is_some_and(|changed| !is_told(changed))
-    }
-
-    /// Whether the database tells, as far as it does by now, that looks have found all that has changed.
-    fn looks_see_all(&self) -> bool {
-        self.older == Older::Untouched && self.saw_all
     }
 
     fn apply(&mut self, before: &HashMap<FacetValue, u64>, now: &HashMap<FacetValue, u64>) {

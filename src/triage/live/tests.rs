@@ -246,7 +246,7 @@ fn a_full_count_is_due_when_something_changed_and_enough_time_has_gone_by() {
     assert_eq!((due(&live, 112), due(&live, 113)), (false, true), "they have come to rest");
     live.rewritten = rewritten(303, 360);
     assert_eq!((due(&live, 362), due(&live, 363)), (false, true), "no longer than it takes itself");
-    (live.older, live.saw_all) = (Older::Untouched, true);
+    live.sees_all = true;
     assert!(!due(&live, 699), "rows were only added, and seen");
     assert!(due(&live, 700));
 }
@@ -256,23 +256,21 @@ fn numbers_are_exact_for_as_long_as_looks_have_found_all_that_was_added() {
     let mut table = Table(vec![(5, "A")]);
     let mut live = table.live(70, 100);
     let look = |live: &mut LiveCounts, table: &Table, at: i64, changed: bool, added: Option<u64>| {
-        let watermark = crate::store::Watermark(std::sync::Arc::default());
-        let (older, server_time) = (Older::Untouched, Timestamp(at * SECOND));
+        let (missed, server_time) = (false, Timestamp(at * SECOND));
         let (from_bucket, cells) = (at.div_euclid(10) - 3, table.cells(at - 30));
-        let (rewriting, cost, turned) = (false, Duration::ZERO, false);
+        let writes = added.map(|added| Writes { added, ..Writes::default() });
         live.look(&Changes {
-            watermark,
+            token: crate::store::Token::new(()),
             changed,
             uncounted: false,
             unsettled: false,
-            older,
-            added,
-            rewriting,
+            missed,
+            writes,
             from_bucket,
             cells,
             server_time,
-            cost,
-            turned,
+            cost: Duration::ZERO,
+            needs_reopen: false,
         });
         live.histogram().total.exactness
     };
@@ -446,10 +444,10 @@ fn numbers_stay_exact_while_the_database_says_that_rows_were_only_added() {
     let mut table = Table(vec![(5, "A")]);
     let mut live = table.live(70, 100);
     table.0.push((205, "A"));
-    (live.older, live.saw_all) = (Older::Untouched, true);
+    live.sees_all = true;
     table.look(&mut live, 200, 206);
     live.take_in(None, Timestamp(216 * SECOND));
     assert_eq!(live.histogram().total, Count::exact(2));
-    live.older = Older::Rewritten;
+    live.sees_all = false;
     assert_eq!(live.histogram().total.exactness, Exactness::Estimate);
 }

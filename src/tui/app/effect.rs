@@ -13,7 +13,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
 use crate::domain::zone::Zone;
 use crate::ledger::RunId;
-use crate::store::{HistogramQuery, PageQuery, Watermark};
+use crate::store::{HistogramQuery, PageQuery, Token};
 use crate::triage::plan::ActionScope;
 use crate::tui::keys::Keymap;
 
@@ -76,7 +76,7 @@ pub enum Request {
     /// What changed since the last poll.
     Poll {
         /// The last poll; `None` starts afresh.
-        since: Option<Watermark>,
+        since: Option<Token>,
         /// The facet whose counts are kept.
         facet: Facet,
         /// The filter in force, resolved.

@@ -31,7 +31,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
 use crate::store::{
     Availability, Cell, Changes, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, SourceError, StoreInfo,
-    Watermark,
+    Token,
 };
 use crate::triage::plan::{ActionScope, Confirm, Plan};
 use crate::tui::StoreChoice;
@@ -292,21 +292,19 @@ fn document(id: &str) -> Arc<JobDocument> {
 
 /// A poll that found these cells.
 fn changes(cells: Vec<Cell>) -> Changes {
-    let watermark = Watermark(Arc::default());
     let server_time = Timestamp(2_000_000);
     Changes {
         uncounted: false,
         unsettled: false,
-        watermark,
+        missed: false,
+        token: Token::new(()),
         changed: true,
-        older: crate::store::Older::Unknown,
-        added: None,
-        rewriting: false,
+        writes: None,
         from_bucket: 0,
         cells,
         server_time,
         cost: Duration::ZERO,
-        turned: false,
+        needs_reopen: false,
     }
 }
 

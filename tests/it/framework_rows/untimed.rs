@@ -86,7 +86,7 @@ async fn deaths_by_hand_are_found_by_when_they_died() {
         db.execute(&insert(db.engine, (6, "discarded", &now, None))).await;
         let after = histogram(&store, Facet::Queue, &Filter::all()).await;
         assert_eq!((step.histogram.total.n, after.histogram.total.n), (4, 5), "{name}");
-        let seen = store.changes(after.watermark.as_ref(), Facet::Queue, &Filter::all(), &budget()).await;
+        let seen = store.changes(after.token.as_ref(), Facet::Queue, &Filter::all(), &budget()).await;
         let seen: u64 = seen.expect("a look").cells.iter().map(|cell| cell.n).sum();
         assert_eq!(seen, after.recent.iter().map(|cell| cell.n).sum::<u64>(), "{name}");
     }

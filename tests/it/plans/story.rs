@@ -104,7 +104,7 @@ impl Teller<'_> {
         let facet = store.info().facets[0];
         self.phase("a look").await;
         let first = store.changes(None, facet, &all, &budget()).await.expect("a look");
-        store.changes(Some(&first.watermark), facet, &all, &budget()).await.expect("a look");
+        store.changes(Some(&first.token), facet, &all, &budget()).await.expect("a look");
         self.phase("the estimate").await;
         for facet in &store.info().facets {
             store.estimate(*facet, &budget()).await.expect("an estimate");

@@ -79,7 +79,7 @@ async fn look(store: &SqlStore) -> Vec<JobId> {
     store.totals(true, &budget()).await.expect("totals");
     let facet = store.info().facets[0];
     let seen = store.changes(None, facet, &all, &budget()).await.expect("a look");
-    store.changes(Some(&seen.watermark), facet, &all, &budget()).await.expect("a look");
+    store.changes(Some(&seen.token), facet, &all, &budget()).await.expect("a look");
     let query = PageQuery { filter: all.clone(), sort: Sort::default(), cursor: Cursor::Start, limit: 20 };
     store.search(query, 20, &budget()).await.expect("a page");
     let frozen = store.freeze(&all, Cursor::Start, &budget()).await.expect("a cohort");

@@ -1,7 +1,6 @@
 //! Looking again: the contract's `changes`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 use crate::db::Row;
@@ -16,7 +15,7 @@ use crate::store::sql::query::buckets::{Axis, Look, Mark, cells};
 use crate::store::sql::query::columns::{WIDTH, read, select};
 use crate::store::sql::query::group_by::{Counted, Grouping, Tally};
 use crate::store::sql::query::where_clause::Judge;
-use crate::store::{Budget, Cell, Changes, Result, SourceError, Watermark};
+use crate::store::{Budget, Cell, Changes, Result, SourceError, Token};
 
 /// Rows of the recent past that are judged in memory at the most.
 const MOST: usize = 20_000;
@@ -41,7 +40,7 @@ pub(crate) struct Poller<'s> {
 impl<'s> Poller<'s> {
     pub(crate) async fn look_again(
         self,
-        since: Option<&Watermark>,
+        since: Option<&Token>,
         facet: Facet,
         filter: &Filter,
         budget: &Budget,
@@ -50,19 +49,14 @@ impl<'s> Poller<'s> {
         self.look_on(since, facet, filter, budget).await.map_err(|error| self.context.timed(error, began))
     }
 
-    async fn look_on(
-        self,
-        since: Option<&Watermark>,
-        facet: Facet,
-        filter: &Filter,
-        budget: &Budget,
-    ) -> Result<Changes> {
+    async fn look_on(self, since: Option<&Token>, facet: Facet, filter: &Filter, budget: &Budget) -> Result<Changes> {
         let began = Instant::now();
         let judge = Judge::new(&self.context.layout, filter, self.context.server_now());
         let Some(axis) = Axis::of(&self.context.layout, judge.only_dead()) else {
             return Err(SourceError::Layout("the adapter names no order by time".to_owned()));
         };
-        let since: Option<&Mark> = since.map(|w| &*w.0);
+        let (since, missed) = since.and_then(Mark::since).unzip();
+        let since: Option<&Mark> = since.as_ref();
         let grouping = Grouping { layout: &self.context.layout, facet };
         let from = match since {
             Some(mark) => axis.bucket_of(mark.bound()),
@@ -81,9 +75,8 @@ impl<'s> Poller<'s> {
         let unsettled = !differs && since.is_some_and(Mark::is_unsure);
         let changed = differs || has_missed == Some(true);
         let cells = if changed { cells } else { Vec::new() };
-        let (older, added) = (look.older(since), look.added(since));
-        let (rewriting, server_time) = (look.rewriting(since), look.clock);
-        let turned = self.context.engine.has_turned(look.gate) || self.memory.awaits_unit && changed;
+        let (writes, server_time) = (look.writes(since), look.clock);
+        let needs_reopen = self.context.engine.has_turned(look.gate) || self.memory.awaits_unit && changed;
         self.context.set_clock(server_time);
         let mut mark = look.mark(&axis, since);
         if since.is_none() || whole_from > from {
@@ -93,22 +86,19 @@ impl<'s> Poller<'s> {
         if changed {
             mark = mark.counted(self.context.layout.dialect, &cells);
         }
-        let watermark = Watermark(Arc::new(mark));
         let cost = self.context.engine.worked(began);
-        let from_bucket = whole_from;
         Ok(Changes {
-            watermark,
+            token: Token::new(mark),
             changed,
             uncounted: false,
             unsettled,
-            older,
-            added,
-            rewriting,
-            from_bucket,
+            missed: missed.unwrap_or_default(),
+            writes,
+            from_bucket: whole_from,
             cells,
             server_time,
             cost,
-            turned,
+            needs_reopen,
         })
     }
 

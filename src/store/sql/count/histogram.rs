@@ -4,7 +4,6 @@
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 use crate::db::{Row, Statement};
@@ -25,7 +24,7 @@ use crate::store::sql::query::where_clause::Judge;
 use crate::store::sql::read::chunks::{MANY, ROWS_OF_BLOCK};
 use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::scan::Scan;
-use crate::store::{Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, Watermark};
+use crate::store::{Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Sort, Token};
 
 /// Rows of a first window that is only something to be seen.
 const GLIMPSE: usize = 1_000;
@@ -57,7 +56,7 @@ impl<'s> Counter<'s> {
     async fn count_on(self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         let judge = Judge::new(&self.context.layout, &query.filter, self.context.server_now());
         let grouping = Grouping { layout: &self.context.layout, facet: query.facet };
-        if let Some(state) = query.resume.as_ref().and_then(Resume::counted) {
+        if let Some(state) = query.resume.as_ref().and_then(Token::state::<CountState>) {
             let mut state = state.clone();
             if std::mem::take(&mut state.then_whole) {
                 let plain = grouping.statement(&judge, None, |_| {});
@@ -256,9 +255,9 @@ impl<'s> Counter<'s> {
     }
 
     /// What looks go on from that follow a count, which has these of the recent past from a bucket on.
-    fn begin_looks(self, look: Look, axis: &Axis<'_>, from: i64, recent: &[Cell]) -> Watermark {
+    fn begin_looks(self, look: Look, axis: &Axis<'_>, from: i64, recent: &[Cell]) -> Token {
         self.context.set_clock(look.clock);
-        Watermark(Arc::new(look.mark(axis, None).not_before(axis, from).counted(self.context.layout.dialect, recent)))
+        Token::new(look.mark(axis, None).not_before(axis, from).counted(self.context.layout.dialect, recent))
     }
 
     fn trend_statement(self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {

@@ -8,7 +8,7 @@ use crate::domain::time::Timestamp;
 use crate::store::sql::count::chunked::Walk;
 use crate::store::sql::count::table_sample::filled_up;
 use crate::store::sql::query::group_by::{Counted, Tally, untrusted};
-use crate::store::{Cell, Cursor, HistogramStep, Resume, Watermark};
+use crate::store::{Cell, Cursor, HistogramStep, Token};
 
 /// Values that are told apart.
 pub(crate) const MOST_VALUES: usize = 10_000;
@@ -18,7 +18,7 @@ pub(crate) const SLOT: i64 = TREND_SLOT.as_micros() as i64;
 
 /// Where a count by windows stands.
 #[derive(Clone, Debug)]
-pub struct CountState {
+pub(crate) struct CountState {
     pub(crate) bars: HashMap<Option<String>, Tally>,
     pub(crate) side: Side,
     pub(crate) at: At,
@@ -39,7 +39,7 @@ pub(crate) enum At {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Side {
     pub(crate) clock: Timestamp,
-    pub(crate) mark: Option<Watermark>,
+    pub(crate) mark: Option<Token>,
     pub(crate) recent: Vec<Cell>,
     /// From this bucket on `recent` holds all there is.
     pub(crate) from: Option<i64>,
@@ -92,13 +92,13 @@ pub(crate) fn unfinished(facet: Facet, state: CountState, share: f32) -> Histogr
     let mut histogram = histogram(facet, &state.bars, &state.side, Exactness::AtLeast);
     histogram = filled_up(histogram, &state.side.sample);
     histogram.progress = Some(share);
-    HistogramStep { resume: Some(Resume::from_counted(state)), ..HistogramStep::of(histogram) }
+    HistogramStep { resume: Some(Token::new(state)), ..HistogramStep::of(histogram) }
 }
 
 pub(crate) fn finished(facet: Facet, bars: HashMap<Option<String>, Tally>, side: Side) -> HistogramStep {
     let histogram = histogram(facet, &bars, &side, Exactness::Exact);
     let recent_from = side.mark.as_ref().and(side.from);
-    HistogramStep { watermark: side.mark, recent: side.recent, recent_from, ..HistogramStep::of(histogram) }
+    HistogramStep { token: side.mark, recent: side.recent, recent_from, ..HistogramStep::of(histogram) }
 }
 
 pub(crate) fn histogram(

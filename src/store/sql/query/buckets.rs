@@ -21,7 +21,7 @@ use crate::store::sql::dialect::Dialect;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::group_by::{Grouping, Tally, untrusted};
 use crate::store::sql::query::layout::{Expr, Layout};
-use crate::store::{Cell, Older, SortKey};
+use crate::store::{Cell, CountedAfterPoll, SortKey, Token, Writes};
 
 /// Microseconds of a bucket of time, and keys of a bucket of keys.
 const TIME_WIDTH: i64 = 10_000_000;
@@ -39,7 +39,7 @@ const CONNECTIONS: usize = 7;
 
 /// What is remembered from one look to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Mark {
+pub(crate) struct Mark {
     token: Option<String>,
     /// The last tokens of other connections, where each has its own: what any of them has not seen change since has not changed
     /// since this look either.
@@ -220,26 +220,14 @@ impl Look {
         })
     }
 
-    /// What is known of rows that no look reads again, since the full count that `mark` goes on from.
-    pub(crate) fn older(&self, mark: Option<&Mark>) -> Older {
-        match (&self.rewrites, mark.and_then(|mark| mark.rewrites.as_ref())) {
-            (Some(now), Some(then)) if now == then => Older::Untouched,
-            (Some(_), Some(_)) => Older::Rewritten,
-            _ => Older::Unknown,
-        }
-    }
-
-    /// Rows that were added to the table since the full count that `mark` goes on from, where that is told.
-    pub(crate) fn added(&self, mark: Option<&Mark>) -> Option<u64> {
-        self.inserted?.checked_sub(mark?.inserted?)
-    }
-
-    /// Whether it is told that rows were rewritten since a look.
-    pub(crate) fn rewriting(&self, since: Option<&Mark>) -> bool {
-        match (&self.rewrites, since.and_then(|mark| mark.rewrites_seen.as_ref())) {
-            (Some(now), Some(then)) => now != then,
-            _ => false,
-        }
+    /// What was written since a look, and since the full count that its mark goes on from, where that is told.
+    pub(crate) fn writes(&self, since: Option<&Mark>) -> Option<Writes> {
+        let (now, mark) = (self.rewrites.as_ref()?, since?);
+        Some(Writes {
+            added: self.inserted?.checked_sub(mark.inserted?)?,
+            rewritten: mark.rewrites.as_ref()? != now,
+            rewriting: mark.rewrites_seen.as_ref().is_some_and(|then| then != now),
+        })
     }
 
     /// Whether anything may have changed since a look.
@@ -284,6 +272,20 @@ impl Look {
 }
 
 impl Mark {
+    /// What the next look goes on from, and whether something has changed before it that no look tells of; `None` where the token
+    /// is another store's.
+    pub(crate) fn since(token: &Token) -> Option<(Mark, bool)> {
+        if let Some(mark) = token.state::<Mark>() {
+            return Some((mark.clone(), false));
+        }
+        let CountedAfterPoll { polled, counted, keeps_polls } = token.state()?;
+        let ((polled, missed), (counted, _)) = (Mark::since(polled)?, Mark::since(counted)?);
+        Some(match keeps_polls {
+            true => (polled.after_count(&counted), missed),
+            false => (counted.settled_by(&polled), missed || !polled.is_same_moment(&counted)),
+        })
+    }
+
     /// The tokens by which it is known that nothing has changed since, that of the look itself first.
     fn tokens(&self) -> impl Iterator<Item = &str> {
         self.token.iter().chain(&self.others).map(String::as_str)
@@ -307,12 +309,12 @@ impl Mark {
     }
 
     /// Whether the token says that nothing has changed between the two.
-    pub(crate) fn is_same_moment(&self, other: &Mark) -> bool {
+    fn is_same_moment(&self, other: &Mark) -> bool {
         self.token.is_some() && other.tokens().any(|token| self.token.as_deref() == Some(token))
     }
 
     /// The same, of a count: it misses nothing of what a look has told of that came long enough before.
-    pub(crate) fn settled_by(&self, looked: &Mark) -> Self {
+    fn settled_by(&self, looked: &Mark) -> Self {
         let is_settled = looked.unsure.is_none() && self.is_same_moment(looked);
         Self { unsure: self.unsure.clone().filter(|_| !is_settled), ..self.clone() }
     }
@@ -329,7 +331,7 @@ impl Mark {
     }
 
     /// The same look, going on from a later full count.
-    pub(crate) fn after_count(&self, counted: &Mark) -> Self {
+    fn after_count(&self, counted: &Mark) -> Self {
         let (rewrites, inserted) = (counted.rewrites.clone(), counted.inserted);
         Self { floor: self.floor.max(counted.floor), rewrites, inserted, ..self.clone() }
     }
@@ -374,6 +376,30 @@ mod tests {
 
     fn cell(bucket: i64, value: &str, n: u64) -> Cell {
         Cell { bucket, value: Some(value.into()), n, first_seen: None, last_seen: None, example: None }
+    }
+
+    #[test]
+    fn polls_go_on_from_a_count_or_from_the_poll_beside_it_and_tell_what_none_of_them_saw() {
+        let mark = |token: &str, bound, inserted| Mark {
+            token: Some(token.to_owned()),
+            bound,
+            floor: Some(bound),
+            inserted: Some(inserted),
+            ..Mark::default()
+        };
+        let (polled, same, later) = (mark("7", 70, 1), mark("7", 50, 2), mark("8", 80, 3));
+        let since = |counted: &Mark, keeps_polls| {
+            let counted = Some(Token::new(counted.clone()));
+            let token = CountedAfterPoll::token(Some(&Token::new(polled.clone())), counted, keeps_polls);
+            Mark::since(&token.expect("a token")).expect("a mark")
+        };
+        assert_eq!(since(&same, false), (same.clone(), false));
+        assert_eq!(since(&later, false), (later.clone(), true), "what lies between the two");
+        assert_eq!(since(&later, true), (Mark { inserted: Some(3), floor: Some(80), ..polled.clone() }, false));
+        let (counted, unsure) = (Token::new(later), same.counted(dialect(DatabaseKind::Mysql), &[cell(1, "a", 2)]));
+        assert!(!since(&unsure, false).0.is_unsure(), "a poll has seen it come to rest");
+        assert_eq!(CountedAfterPoll::token(None, Some(counted.clone()), false), Some(counted));
+        assert_eq!(Mark::since(&Token::new("another store's")), None);
     }
 
     #[test]

@@ -366,7 +366,7 @@ pub(crate) fn segments(cursor: &Cursor, forward: bool, nullable: bool) -> Vec<Se
     let from = match cursor {
         Cursor::Start | Cursor::End => None,
         Cursor::After(place) | Cursor::Before(place) => Some(place.clone()),
-        Cursor::Stored(at) => Some(at.beyond.clone()),
+        Cursor::Unordered(at) => Some(at.beyond.clone()),
     };
     let at_null = from.as_ref().is_some_and(|p| p.key.is_none());
     let whole = |null| Segment { null, from: None };

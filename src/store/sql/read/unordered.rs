@@ -10,6 +10,7 @@
 use std::time::Instant;
 
 use crate::db::Statement;
+use crate::domain::job::JobId;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{Read, read, select};
 use crate::store::sql::query::layout::Expr;
@@ -18,7 +19,7 @@ use crate::store::sql::read::chunk_size::{LEAST_BLOCKS, TARGET, Yield};
 use crate::store::sql::read::chunks::{ChunkEnd, ChunkReader, ROWS_OF_BLOCK, Window, share};
 use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::scan::{Scan, Segment, segments};
-use crate::store::{Budget, Cursor, Page, PageQuery, Result, Scanned, Stored};
+use crate::store::{Budget, Cursor, Page, PageQuery, Result, Scanned, Token, Unordered};
 
 /// Rows that are looked at in order before anything else is thought of.
 const NEWEST: u64 = 20_000;
@@ -34,10 +35,25 @@ const APART: usize = 25;
 /// Rows that one window returns at the most: they may bring heavy columns along.
 const MOST: usize = 2_000;
 
+/// How far a table was read as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct BlocksLeft {
+    /// Blocks of the table when this pass over them began.
+    blocks: u64,
+    /// Those from here on were read in this pass.
+    left: u64,
+    /// Those before this one were read in an earlier pass.
+    floor: u64,
+    /// The key down to which rows were read, where a table is stored by its key and goes by that.
+    key: Option<JobId>,
+}
+
 impl<'s> Reader<'s> {
     pub(crate) async fn search_page(self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page> {
-        if let Cursor::Stored(at) = &query.cursor {
-            return self.stored_step(&query, at.clone(), budget).await;
+        if let Cursor::Unordered(at) = &query.cursor
+            && let Some(read) = at.token.state::<BlocksLeft>()
+        {
+            return self.stored_step(&query, at, read.clone(), budget).await;
         }
         let question = format!("{:?} {}", query.sort, query.filter);
         let newest = if self.context.layout.is_stored_by_key { NEWEST_BY_KEY } else { NEWEST };
@@ -58,18 +74,25 @@ impl<'s> Reader<'s> {
         let is_within = has_span(&self.context.layout, query.filter.clauses());
         let blocks = self.blocks(budget).await?.filter(|blocks| pays(so_far, query.limit, *blocks, is_within));
         let Some(blocks) = blocks else { return Ok(page) };
-        let at = Stored { beyond: beyond.clone(), until: None, blocks, left: blocks, floor: 0, key: None };
-        Ok(Page { next: Some(Cursor::Stored(at)), ..page })
+        let token = Token::new(BlocksLeft { blocks, left: blocks, floor: 0, key: None });
+        let at = Unordered { beyond: beyond.clone(), until: None, token };
+        Ok(Page { next: Some(Cursor::Unordered(at)), ..page })
     }
 
     /// Some windows of blocks.
-    async fn stored_step(self, query: &PageQuery, mut at: Stored, budget: &Budget) -> Result<Page> {
+    async fn stored_step(
+        self,
+        query: &PageQuery,
+        ahead: &Unordered,
+        mut at: BlocksLeft,
+        budget: &Budget,
+    ) -> Result<Page> {
         let judge = Judge::new(&self.context.layout, &query.filter, self.context.server_now());
         let scan = self.scan(&judge, query.sort, budget);
         let (began, mut entries) = (Instant::now(), Vec::new());
         while at.left > at.floor {
             let end = ChunkEnd { block: at.left, of: at.blocks, key: at.key.as_ref() };
-            let (window, found) = scan.stored(end, Some(&at)).await?;
+            let (window, found) = scan.stored(end, Some(ahead)).await?;
             at.left = window.from.max(at.floor);
             at.key = window.last_key();
             entries.extend(found.into_iter().map(|read| read.entry));
@@ -87,20 +110,21 @@ impl<'s> Reader<'s> {
             (false, _) => None,
         };
         let scanned = Some(Scanned { rows: 0, share });
-        Ok(Page { entries, next: next.map(Cursor::Stored), scanned })
+        let next = next.map(|at| Cursor::Unordered(Unordered { token: Token::new(at), ..ahead.clone() }));
+        Ok(Page { entries, next, scanned })
     }
 
     /// Where rows went that were changed while all blocks were read: those that the table has gained, and the last ones
     /// before, which had room.
-    async fn tail(self, at: Stored, budget: &Budget) -> Result<Stored> {
+    async fn tail(self, at: BlocksLeft, budget: &Budget) -> Result<BlocksLeft> {
         let blocks = self.blocks(budget).await?.unwrap_or(0).max(at.blocks);
-        Ok(Stored { blocks, left: blocks, floor: at.blocks.saturating_sub(LEAST_BLOCKS).max(1), ..at })
+        Ok(BlocksLeft { blocks, left: blocks, floor: at.blocks.saturating_sub(LEAST_BLOCKS).max(1), ..at })
     }
 }
 
 impl Scan<'_> {
     /// The hits in the window before a place, of a search only those that lie ahead of it.
-    pub(crate) async fn stored(&self, end: ChunkEnd<'_>, ahead: Option<&Stored>) -> Result<(Window, Vec<Read>)> {
+    pub(crate) async fn stored(&self, end: ChunkEnd<'_>, ahead: Option<&Unordered>) -> Result<(Window, Vec<Read>)> {
         let statement = |window: &Window| self.stored_statement(window, ahead);
         let Self { engine, layout, pace, budget, .. } = *self;
         let read_on = ChunkReader { engine, layout, pace, budget }.read_before(end, MOST, statement).await?;
@@ -110,7 +134,7 @@ impl Scan<'_> {
         Ok((window, reads.into_iter().filter(passes).collect()))
     }
 
-    fn stored_statement(&self, window: &Window, ahead: Option<&Stored>) -> Result<Statement> {
+    fn stored_statement(&self, window: &Window, ahead: Option<&Unordered>) -> Result<Statement> {
         let order = self.order()?;
         let mut sql = Sql::new(self.layout.dialect);
         sql.push("SELECT ");
@@ -132,7 +156,7 @@ impl Scan<'_> {
     }
 
     /// Writes a further condition: that a row lies ahead of a search.
-    fn ahead(&self, sql: &mut Sql, order: &Expr, at: &Stored) {
+    fn ahead(&self, sql: &mut Sql, order: &Expr, at: &Unordered) {
         // Rows without a value stand behind all that have one.
         let until = at.until.as_ref().filter(|place| place.key.is_some());
         let nullable = order.nullable && !self.layout.is_key(order) && until.is_none();

@@ -100,7 +100,7 @@ async fn a_job_that_dies_while_windows_are_counted_is_counted_once() {
     while done.resume.is_some() {
         done = step(&odd, Facet::Class, Some(done), &budget()).await.expect("a step");
     }
-    let (mark, filter) = (done.watermark.expect("a mark"), Filter::all());
+    let (mark, filter) = (done.token.expect("a mark"), Filter::all());
     let changes = odd.store.changes(Some(&mark), Facet::Class, &filter, &budget()).await.expect("a look");
     let known: u64 = done.recent.iter().filter(|cell| cell.bucket >= changes.from_bucket).map(|cell| cell.n).sum();
     let now: u64 = changes.cells.iter().map(|cell| cell.n).sum();

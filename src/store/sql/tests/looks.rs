@@ -6,7 +6,7 @@ use super::*;
 use crate::db::cells::Cells;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::store::{Changes, Store, Watermark};
+use crate::store::{Changes, Store, Token};
 
 /// Jobs by bucket of ten seconds, as the database has them.
 async fn buckets(odd: &Odd) -> BTreeMap<i64, u64> {
@@ -20,7 +20,7 @@ async fn buckets(odd: &Odd) -> BTreeMap<i64, u64> {
     rows.into_iter().map(read).collect()
 }
 
-async fn look(odd: &Odd, since: Option<&Watermark>) -> Changes {
+async fn look(odd: &Odd, since: Option<&Token>) -> Changes {
     odd.store.changes(since, Facet::Fingerprint, &Filter::all(), &budget()).await.expect("a look")
 }
 
@@ -42,8 +42,8 @@ async fn a_look_tells_all_of_a_bucket_or_nothing_of_it() {
     assert_eq!(told(&first), from(first.from_bucket));
     // What the first look left out, no later one tells as new.
     odd.run("DELETE FROM odd WHERE id % 2 = 0").await;
-    let second = look(&odd, Some(&first.watermark)).await;
+    let second = look(&odd, Some(&first.token)).await;
     assert!(second.from_bucket >= first.from_bucket, "{} {}", second.from_bucket, first.from_bucket);
-    let third = look(&odd, Some(&second.watermark)).await;
+    let third = look(&odd, Some(&second.token)).await;
     assert!(third.from_bucket >= first.from_bucket, "{} {}", third.from_bucket, first.from_bucket);
 }

@@ -6,7 +6,7 @@ use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Exactness, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{HistogramStep, Resume};
+use crate::store::{HistogramStep, Token};
 use crate::triage::live::{Growth, LiveCounts, QueryCost};
 
 /// What a bar stands for; `None` for jobs without a value.
@@ -28,7 +28,7 @@ pub struct HistogramPane {
     /// When the count that is under way was begun.
     pub counting_since: Option<Timestamp>,
     /// Where a count that is under way goes on.
-    pub unfinished: Option<Resume>,
+    pub unfinished: Option<Token>,
     /// What counts cost.
     pub outlay: QueryCost,
     /// Whose count that is.

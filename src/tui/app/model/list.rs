@@ -178,7 +178,7 @@ impl ListPane {
         let ahead = self.rows.entries.len().saturating_sub(self.cursor.top + height);
         match (&self.rows.below, &self.rows.above) {
             // Until all of the table was read, the next hit may belong anywhere.
-            (Some(cursor @ Cursor::Stored(_)), _) => Some((ListSide::Below, cursor.clone())),
+            (Some(cursor @ Cursor::Unordered(_)), _) => Some((ListSide::Below, cursor.clone())),
             (Some(cursor), _) if ahead < height || self.cursor.awaited.is_some() => {
                 Some((ListSide::Below, cursor.clone()))
             }

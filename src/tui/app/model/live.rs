@@ -6,7 +6,7 @@ use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::State;
 use crate::domain::load_share::LoadShare;
 use crate::domain::time::Timestamp;
-use crate::store::{SourceError, Watermark};
+use crate::store::{SourceError, Token};
 use crate::triage::live::{Poll, QueryBudget};
 
 /// A poll that is late by more is said to be.
@@ -74,7 +74,7 @@ pub struct LiveState {
     /// Whether the last poll took too long and was stopped.
     pub is_behind: bool,
     /// Where the next poll goes on from.
-    pub watermark: Option<Watermark>,
+    pub poll_token: Option<Token>,
     /// How we stand with the source.
     pub link: ConnectionState,
     /// Whether the operator paused the watch.
@@ -114,7 +114,7 @@ impl LiveState {
             poll: Poll::new(refresh, share),
             purse: QueryBudget::new(share),
             is_behind: false,
-            watermark: None,
+            poll_token: None,
             link: ConnectionState::Connecting,
             paused: false,
             heard_at: None,
@@ -138,7 +138,7 @@ impl LiveState {
         self.poll.restart();
         self.purse.empty();
         self.is_behind = false;
-        (self.watermark, self.next_count) = (None, None);
+        (self.poll_token, self.next_count) = (None, None);
         (self.cost, self.cost_was_odd) = (Duration::ZERO, false);
     }
 

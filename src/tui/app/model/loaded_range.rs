@@ -33,7 +33,7 @@ impl LoadedRange {
 
     /// Whether rows come as they are stored, in no order and uncounted.
     pub(super) fn is_searching(&self) -> bool {
-        matches!(self.below, Some(Cursor::Stored(_)))
+        matches!(self.below, Some(Cursor::Unordered(_)))
     }
 
     /// The index of a job.
@@ -103,7 +103,7 @@ impl LoadedRange {
         self.entries.truncate(kept);
         let last = self.entries.get(kept - 1).map(|e| e.position.clone());
         self.below = match (next, last) {
-            (Some(Cursor::Stored(at)), Some(last)) => Some(Cursor::Stored(at.before(last))),
+            (Some(Cursor::Unordered(at)), Some(last)) => Some(Cursor::Unordered(at.before(last))),
             (None, Some(last)) => Some(Cursor::After(last)),
             (next, _) => next,
         };
@@ -116,7 +116,7 @@ impl LoadedRange {
         match &self.below {
             None => false,
             // All that is before it was read in order.
-            Some(Cursor::Stored(stored)) => is_before(&stored.beyond),
+            Some(Cursor::Unordered(stored)) => is_before(&stored.beyond),
             Some(_) => self.entries.len() < KEPT && self.entries.back().is_none_or(|last| is_before(&last.position)),
         }
     }

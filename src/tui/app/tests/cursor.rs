@@ -1,7 +1,7 @@
 //! Where the cursor stands when the list is read again, or comes in pieces.
 
 use super::*;
-use crate::store::Stored;
+use crate::store::{Token, Unordered};
 
 /// Rows by their places in an order that has the newest first.
 fn rows(places: std::ops::Range<usize>, next: Option<Cursor>) -> Page {
@@ -15,7 +15,7 @@ fn after(place: usize) -> Option<Cursor> {
 /// Where a search goes on that has read in order as far as a place.
 fn stored(place: usize) -> Option<Cursor> {
     let beyond = entry(1_000 - place).position;
-    Some(Cursor::Stored(Stored { beyond, until: None, blocks: 9, left: 9, floor: 0, key: None }))
+    Some(Cursor::Unordered(Unordered { beyond, until: None, token: Token::new(()) }))
 }
 
 /// A list of 100 jobs whose cursor is on the third, `job-998`, and that is being read again.

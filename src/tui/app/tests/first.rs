@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::text::Untrusted;
 use crate::ledger::HistoryEntry;
-use crate::store::{Listed, Resume};
+use crate::store::Token;
 
 #[test]
 fn the_first_screen_asks_for_bars_and_rows_at_once_and_for_what_may_take_long_behind_them() {
@@ -36,7 +36,7 @@ fn a_count_goes_on_over_an_estimate() {
     console.first_screen(Some(bars), page(0..5, None)).counting();
     let mut step = counted(&[("A", 300)]);
     step.histogram.progress = Some(0.5);
-    step.resume = Some(Resume::from_listed(Listed::default()));
+    step.resume = Some(Token::new(()));
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(step))));
     let shown = console.model.histogram.shown.as_ref().expect("bars");
     assert_eq!(shown.bars.iter().map(|bar| bar.count.n).collect::<Vec<_>>(), [340, 10]);

@@ -1,11 +1,16 @@
 //! Recounts that the watch begins by itself: window by window, as they are paid for.
 
 use super::*;
-use crate::store::{Listed, Older, Resume};
+use crate::store::{Token, Writes};
+
+/// What the source tells where rows were changed or removed, or none was.
+fn writes(rewritten: bool) -> Option<Writes> {
+    Some(Writes { rewritten, ..Writes::default() })
+}
 
 /// A step of a count that goes on.
 fn window(cost: u64) -> HistogramStep {
-    let resume = Some(Resume::from_listed(Listed::default()));
+    let resume = Some(Token::new(()));
     HistogramStep { resume, cost: Duration::from_millis(cost), ..counted(&[("A", 1)]) }
 }
 
@@ -20,7 +25,7 @@ fn recounting() -> Console {
     console.counting();
     console.answer(Slot::Histogram, dear(5));
     console.wait(Duration::from_secs(60));
-    let seen = Changes { older: Older::Rewritten, server_time: Timestamp(60_000_000), ..changes(Vec::new()) };
+    let seen = Changes { writes: writes(true), server_time: Timestamp(60_000_000), ..changes(Vec::new()) };
     console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
     console
 }
@@ -100,7 +105,7 @@ fn polls_that_take_too_long_come_less_and_less_often_and_at_last_a_count_takes_t
 
 /// A poll that finds something changed, or nothing.
 fn polled(console: &mut Console, changed: bool) {
-    let seen = Changes { changed, older: Older::Rewritten, server_time: console.now, ..changes(Vec::new()) };
+    let seen = Changes { changed, writes: writes(true), server_time: console.now, ..changes(Vec::new()) };
     console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
 }
 
@@ -243,8 +248,7 @@ fn a_count_that_polls_went_on_beside_is_exact_once_one_says_that_nothing_older_h
     let shown = |console: &Console| console.model.histogram.shown.as_ref().map(|shown| shown.total);
     assert_eq!(shown(&console), Some(Count { n: 4, exactness: Exactness::Estimate }));
     console.wait(Duration::from_secs(5));
-    let (older, added) = (Older::Untouched, Some(0));
-    let seen = Changes { changed: false, older, added, server_time: console.now, ..changes(Vec::new()) };
+    let seen = Changes { changed: false, writes: writes(false), server_time: console.now, ..changes(Vec::new()) };
     console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
     assert_eq!(shown(&console), Some(Count::exact(4)));
 }
@@ -338,10 +342,9 @@ fn a_recount_that_takes_long_waits_for_rows_to_come_to_rest_and_no_longer_than_i
         while console.request(Slot::Histogram).is_none() && seconds < 600 {
             seconds += 5;
             console.wait(Duration::from_secs(5));
-            let older = if seconds <= 0 { Older::Untouched } else { Older::Rewritten };
             let rewriting = (1..=rewritten_for).contains(&seconds);
-            let added = Some(0);
-            let seen = Changes { older, added, rewriting, server_time: console.now, ..changes(Vec::new()) };
+            let writes = Some(Writes { added: 0, rewritten: seconds > 0, rewriting });
+            let seen = Changes { writes, server_time: console.now, ..changes(Vec::new()) };
             console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
         }
         seconds
@@ -411,15 +414,15 @@ fn a_count_that_was_cancelled_keeps_no_recount_from_coming() {
 fn numbers_are_called_old_as_soon_as_the_database_tells_it() {
     let mut console = Console::with_jobs(5);
     console.counting().answer(Slot::Histogram, dear(5));
-    let mut at = |changed, older| {
+    let mut at = |changed, rewritten| {
         console.wait(Duration::from_secs(100));
-        let seen = Changes { changed, older, server_time: console.now, added: Some(0), ..changes(Vec::new()) };
+        let seen = Changes { changed, writes: writes(rewritten), server_time: console.now, ..changes(Vec::new()) };
         console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
         console.model.histogram.shown.as_ref().map(|shown| shown.total.exactness)
     };
-    assert_eq!(at(true, Older::Untouched), Some(Exactness::Estimate), "it may be late to tell");
-    assert_eq!(at(false, Older::Untouched), Some(Exactness::Exact));
-    assert_eq!(at(false, Older::Rewritten), Some(Exactness::Estimate), "of what had changed before");
+    assert_eq!(at(true, false), Some(Exactness::Estimate), "it may be late to tell");
+    assert_eq!(at(false, false), Some(Exactness::Exact));
+    assert_eq!(at(false, true), Some(Exactness::Estimate), "of what had changed before");
 }
 
 #[test]

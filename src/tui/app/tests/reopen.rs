@@ -57,7 +57,7 @@ fn a_poll_that_finds_the_server_turned_has_the_store_opened_again_and_no_poll_so
     console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 9)])))));
     console.keys("R");
     assert_eq!(notice(&console), "the server is a replica");
-    let turned = || Reply::Poll(Box::new(Ok(Changes { turned: true, ..changes(Vec::new()) })));
+    let turned = || Reply::Poll(Box::new(Ok(Changes { needs_reopen: true, ..changes(Vec::new()) })));
     console.wait(Duration::from_secs(2)).answer(Slot::Poll, turned());
     assert!(reopens(&console));
     console.answer(Slot::Open, reopened(|_| {}));

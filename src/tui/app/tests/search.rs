@@ -1,26 +1,27 @@
 //! A list that is filled by a search: hits come in no order.
 
 use super::*;
-use crate::store::{Scanned, Stored};
+use crate::store::{Scanned, Token, Unordered};
 
 #[test]
 fn hits_that_come_in_no_order_take_their_places_and_leave_the_cursor_on_its_job() {
     let mut console = Console::with_jobs(5);
     console.keys("/").text("msg:needle").keys("Enter");
     let scanned = Some(Scanned { rows: 0, share: 0.1 });
-    let stored = |left| {
+    let stored = |token: &Token| {
         let beyond = entry(900).position;
-        Some(Cursor::Stored(Stored { beyond, until: None, blocks: 9, left, floor: 0, key: None }))
+        Some(Cursor::Unordered(Unordered { beyond, until: None, token: token.clone() }))
     };
+    let (first, second) = (Token::new(9), Token::new(5));
     let found = |ns: &[usize], next| Page { entries: ns.iter().map(|n| entry(*n)).collect(), next, scanned };
-    console.answer(Slot::Page, Reply::Page(Ok(found(&[950, 900], stored(9)))));
+    console.answer(Slot::Page, Reply::Page(Ok(found(&[950, 900], stored(&first)))));
     console.keys("j");
     assert_eq!(console.current(), Some("job-900"));
     // The screen is full, and still the scan goes on: the next hit may belong anywhere.
     let many: Vec<usize> = (100..200).collect();
-    console.answer(Slot::Page, Reply::Page(Ok(found(&many, stored(5)))));
+    console.answer(Slot::Page, Reply::Page(Ok(found(&many, stored(&second)))));
     let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("stops") };
-    assert_eq!(query.cursor, stored(5).expect("a cursor"));
+    assert_eq!(query.cursor, stored(&second).expect("a cursor"));
     // One that was met before, and some that belong above it and behind all.
     console.answer(Slot::Page, Reply::Page(Ok(found(&[150, 7, 850, 300], None))));
     assert_eq!(console.current(), Some("job-900"));
@@ -38,14 +39,14 @@ fn of_more_hits_than_are_kept_the_first_stay_and_the_search_asks_for_none_behind
     let mut console = Console::with_jobs(5);
     console.keys("/").text("msg:needle").keys("Enter");
     let beyond = entry(9_000).position;
-    let at = Stored { beyond, until: None, blocks: 9, left: 9, floor: 0, key: None };
-    let next = Some(Cursor::Stored(at));
+    let at = Unordered { beyond, until: None, token: Token::new(()) };
+    let next = Some(Cursor::Unordered(at));
     console
         .answer(Slot::Page, Reply::Page(Ok(Page { entries: vec![entry(9_000)], next: next.clone(), scanned: None })));
     let hits: Vec<_> = (0..3_000).map(entry).collect();
     console.answer(Slot::Page, Reply::Page(Ok(Page { entries: hits, next, scanned: None })));
     let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("stops") };
-    let Cursor::Stored(at) = &query.cursor else { panic!("another way") };
+    let Cursor::Unordered(at) = &query.cursor else { panic!("another way") };
     assert_eq!(at.until.as_ref(), Some(&entry(1_001).position));
     console.answer(Slot::Page, Reply::Page(Ok(Page { entries: Vec::new(), next: None, scanned: None })));
     assert_eq!(console.model.list.entries().len(), 2_000);

@@ -30,7 +30,7 @@ fn what_another_store_was_asked_is_no_answer_of_this_one() {
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(Opened { name: "archive".into(), ..opened() }))));
     console.tell(Msg::Reply { id, slot, reply: Reply::Page(Ok(page(0..5, None))) });
     assert_eq!(console.current(), None, "a job of the other store has the cursor");
-    assert!(console.model.detail.job.is_none() && console.model.live.watermark.is_none());
+    assert!(console.model.detail.job.is_none() && console.model.live.poll_token.is_none());
     assert!(matches!(console.request(Slot::Page), Some(Request::Page { query, .. }) if query.cursor == Cursor::Start));
 }
 

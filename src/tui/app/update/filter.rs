@@ -4,7 +4,7 @@ use super::preview;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
-use crate::store::{Cursor, HistogramQuery, PageQuery, Resume};
+use crate::store::{Cursor, HistogramQuery, PageQuery, Token};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{
     BarValue, ConnectionState, CountedFor, Focus, HistogramPane, ListSide, Model, PAGE, Preview,
@@ -29,7 +29,7 @@ fn restart(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.list.clear();
     let facet = model.histogram.facet;
     model.histogram = HistogramPane::new(facet);
-    model.live.watermark = None;
+    model.live.poll_token = None;
     model.detail.close();
     let mut effects = vec![model.requests.cancel(Slot::Page)];
     effects.extend(start_count(model, now));
@@ -96,7 +96,7 @@ fn expect_count(model: &mut Model, now: Timestamp) {
     model.histogram.begin_count(now);
 }
 
-fn count_from(model: &Model, resume: Option<Resume>) -> Request {
+fn count_from(model: &Model, resume: Option<Token>) -> Request {
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
     Request::Histogram(HistogramQuery { facet, filter, resume })
 }

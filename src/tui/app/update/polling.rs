@@ -89,7 +89,7 @@ fn poll(model: &mut Model) -> Vec<Effect> {
     if model.histogram.counts.is_none() {
         return Vec::new();
     }
-    let since = model.live.watermark.clone();
+    let since = model.live.poll_token.clone();
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
     vec![model.requests.ask(Slot::Poll, Request::Poll { since, facet, filter })]
 }
@@ -122,11 +122,11 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
     model.live.next_poll = Some(now.after(model.live.poll.answered(changes.cost)));
     effects.extend(take_poll(model, &changes, is_paid, now));
     effects.extend(changes.changed.then(|| preview::follow(model, now)).flatten());
-    if changes.changed || changes.unsettled {
+    if changes.changed || changes.unsettled || changes.missed {
         outdate_totals(model, now);
     }
-    model.live.watermark = Some(changes.watermark);
-    if changes.turned {
+    model.live.poll_token = Some(changes.token);
+    if changes.needs_reopen {
         effects.extend(reopen::ask(model, ReopenReason::Turned, now));
     }
     effects

@@ -8,7 +8,7 @@ use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
 use crate::ledger::HistoryEntry;
-use crate::store::{HistogramQuery, HistogramStep, SourceError, Watermark};
+use crate::store::{CountedAfterPoll, HistogramQuery, HistogramStep, SourceError};
 use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
@@ -245,14 +245,9 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     }
     let was_asked = !model.histogram.is_paid_for();
     model.histogram.counted_for = CountedFor::Operator;
-    let polled = model.live.watermark.take();
-    let is_same_moment = polled.as_ref().zip(step.watermark.as_ref()).is_none_or(|(a, b)| a.is_same_moment(b));
-    if !keeps_polls && !is_same_moment {
-        // What lies between the two, no later poll tells of.
-        polling::outdate_totals(model, now);
-    }
-    model.live.watermark = Watermark::after_count(polled.as_ref(), step.watermark, keeps_polls);
-    // A poll that is under way goes on from an older watermark.
+    let polled = model.live.poll_token.take();
+    model.live.poll_token = CountedAfterPoll::token(polled.as_ref(), step.token, keeps_polls);
+    // A poll that is under way goes on from an older token.
     let is_polling = model.requests.is_open(Slot::Poll);
     effects.push(model.requests.cancel(Slot::Poll));
     if was_asked || is_polling {

@@ -23,7 +23,7 @@ async fn a_job_that_dies_between_the_recent_past_and_the_windows_is_counted_once
             store.counter().count_windows(&judge, &grouping, begun, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
         // Looks never see a row without a time.
         assert_eq!((done.resume.is_none(), done.histogram.total.n), (true, 101), "{facet:?}");
-        let changes = store.changes(done.watermark.as_ref(), facet, &filter, &budget()).await;
+        let changes = store.changes(done.token.as_ref(), facet, &filter, &budget()).await;
         let changes = changes.unwrap_or_else(|e| panic!("{e}"));
         let known = done.recent.iter().filter(|cell| cell.bucket >= changes.from_bucket);
         let (known, now): (u64, u64) = (known.map(|cell| cell.n).sum(), changes.cells.iter().map(|cell| cell.n).sum());
@@ -45,7 +45,7 @@ async fn windows_keep_some_thousand_values_and_count_the_others_together() {
         let done =
             store.counter().count_windows(&judge, &grouping, step, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
         match done.resume {
-            Some(resume) => step = resume.counted().expect("a count").clone(),
+            Some(resume) => step = resume.state::<CountState>().expect("a count").clone(),
             None => break done.histogram,
         }
     };

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::Cursor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::store::Cursor;
 
 /// What was counted so far, and where the list goes on.
 #[derive(Clone, Debug, Default)]
