@@ -218,7 +218,14 @@ pub fn desk(store: Arc<dyn Store>) -> StoreContext {
         host: "localhost".to_owned(),
         ssh_client: None,
     };
-    StoreContext { store, source: "bench".to_owned(), production: false, operator, redactor: Arc::default() }
+    StoreContext {
+        store,
+        source: "bench".to_owned(),
+        production: false,
+        operator,
+        redactor: Arc::default(),
+        ledger: None,
+    }
 }
 
 /// The progress of a run that has not begun.

@@ -43,7 +43,7 @@ async fn facets(opened: &OpenedStore, filter: &Filter) {
     let asked: BTreeSet<Facet> = filter.clauses().iter().filter_map(|clause| clause.key.facet()).collect();
     for facet in asked.into_iter().filter(|facet| offered.contains(facet)) {
         let query = HistogramQuery { facet, filter: Filter::all(), resume: None };
-        let Ok(step) = opened.desk.store.histogram(query, &opened.budget).await else { return };
+        let Ok(step) = opened.desk.histogram(query, &opened.budget).await else { return };
         let mut histogram = opened.masked_histogram(step.histogram);
         histogram.bars.sort_by_key(|bar| std::cmp::Reverse(bar.count.n));
         let bars = histogram.bars.iter().map(|bar| {
@@ -75,7 +75,7 @@ async fn sample(opened: &OpenedStore, filter: &Filter) -> Option<SeenArguments> 
     let rest = rest.fold(filter.clone(), |rest, clause| rest.without(&clause.key));
     let mut seen = SeenArguments { is_part: !rest.is_all(), ..SeenArguments::default() };
     let query = PageQuery { filter: rest, sort: Sort::default(), cursor: Cursor::Start, limit: SAMPLE };
-    let page = opened.desk.store.page(query, &opened.budget).await.ok()?;
+    let page = opened.desk.page(query, &opened.budget).await.ok()?;
     let ids: Vec<JobId> = page.entries.into_iter().map(|entry| entry.row.id).collect();
     for ids in ids.chunks(SAMPLE / 4) {
         for detail in opened.desk.store.details(ids, &opened.budget).await.ok()? {

@@ -30,7 +30,6 @@ use crate::ledger::{Ledger, LedgerLocator, Whose, known};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, SourceError, Store};
 use crate::triage::deliver::CommandDestination;
-use crate::triage::judged::Judged;
 use crate::triage::{StoreContext, replay_limit};
 
 /// An open store with everything that a command needs of it.
@@ -223,10 +222,11 @@ impl Surveyed {
         let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
         Ok(StoreContext {
             operator: operator::current(self.engine.user()),
-            store: Arc::new(Judged::new(store, self.origin.name.clone(), self.homes.clone())),
+            store: Arc::new(store),
             source: self.origin.name.clone(),
             production: self.origin.production(),
             redactor: Arc::clone(&self.redactor),
+            ledger: Some(self.homes.clone()),
         })
     }
 }
@@ -386,7 +386,7 @@ impl OpenedStore {
     pub async fn count_to_end(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep, SourceError> {
         let mut query = HistogramQuery { facet, filter: filter.clone(), resume: None };
         loop {
-            let step = self.desk.store.histogram(query.clone(), &self.budget).await?;
+            let step = self.desk.histogram(query.clone(), &self.budget).await?;
             match step.resume {
                 Some(resume) => query.resume = Some(resume),
                 None => return Ok(step),

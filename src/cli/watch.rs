@@ -227,7 +227,7 @@ impl<'a> Watcher<'a> {
         let limit = usize::try_from(new).unwrap_or_default();
         let query = PageQuery { filter: self.filter.clone(), sort: Sort::default(), cursor: Cursor::Start, limit };
         // A line without its queue is better than none.
-        let Ok(page) = self.opened.desk.store.page(query, &self.opened.budget).await else { return };
+        let Ok(page) = self.opened.desk.page(query, &self.opened.budget).await else { return };
         let rows: Vec<JobRow> = page.entries.into_iter().map(|entry| entry.row).collect();
         changes.iter_mut().for_each(|change| name_queue(change, self.facet, &rows));
     }
@@ -242,8 +242,8 @@ impl<'a> Watcher<'a> {
             }
             return Ok(Duration::ZERO);
         }
-        let (store, budget) = (&self.opened.desk.store, &self.opened.budget);
-        let seen = match store.changes(self.poll_token.as_ref(), self.facet, &self.filter, budget).await {
+        let (desk, budget) = (&self.opened.desk, &self.opened.budget);
+        let seen = match desk.changes(self.poll_token.as_ref(), self.facet, &self.filter, budget).await {
             Err(SourceError::Timeout(after)) => {
                 if !self.is_behind {
                     output::say("polls of the database take too long and come less often");
@@ -288,7 +288,7 @@ impl<'a> Watcher<'a> {
     async fn reconcile(&mut self) -> Result<(), SourceError> {
         let (facet, filter) = (self.facet, self.filter.clone());
         let query = HistogramQuery { facet, filter, resume: self.unfinished.clone() };
-        let step = match self.opened.desk.store.histogram(query, &self.opened.budget).await {
+        let step = match self.opened.desk.histogram(query, &self.opened.budget).await {
             Ok(step) => step,
             Err(error) => {
                 if !matches!(error, SourceError::Locked(_)) {

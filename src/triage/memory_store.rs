@@ -84,6 +84,7 @@ impl Fake {
             production: false,
             operator: Operator::default(),
             redactor: Arc::default(),
+            ledger: None,
         }
     }
 }

@@ -5,14 +5,13 @@
 pub mod conformance;
 pub mod deliver;
 pub mod freeze;
-pub mod judged;
-mod listed;
 pub mod live;
 pub mod outcomes;
 pub mod plan;
 mod plan_notes;
 pub mod progress;
 pub mod replay_limit;
+mod replayed_filter;
 pub mod run;
 pub mod undo;
 pub mod validate;
@@ -23,7 +22,7 @@ mod memory_store;
 use std::sync::Arc;
 
 use crate::domain::redact::Redactor;
-use crate::ledger::Operator;
+use crate::ledger::{LedgerLocator, Operator};
 use crate::store::{Store, StoreInfo};
 
 /// Everything that triage of one store needs, shared by the console and the commands.
@@ -39,6 +38,8 @@ pub struct StoreContext {
     pub operator: Operator,
     /// What is a secret in the words of servers, commands and rows: it never goes on record.
     pub redactor: Arc<Redactor>,
+    /// The ledger that judges filters by replays; looked up when one first needs it.
+    pub ledger: Option<LedgerLocator>,
 }
 
 impl StoreContext {

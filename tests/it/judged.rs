@@ -10,27 +10,25 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, Operator};
-use dlq_tui::store::{Cursor, Sort, Store};
+use dlq_tui::store::{Cursor, Sort};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
-use dlq_tui::triage::judged::Judged;
 use dlq_tui::triage::plan::{ActionScope, Plan};
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
+use futures_util::FutureExt;
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb};
-use crate::store_desk::{budget, exhaust, filter, histogram, store};
+use crate::store_desk::{budget, exhaust, exhaust_by, filter, histogram_by, store};
 
 async fn desk(db: &TestDb, ledger: &Path) -> StoreContext {
-    let store = store(db, Layout::DeadLetterJobs).await;
-    let store =
-        Arc::new(Judged::new(store, "shop".into(), dlq_tui::ledger::LedgerLocator::new(ledger.to_owned(), None)));
     StoreContext {
-        store,
+        store: Arc::new(store(db, Layout::DeadLetterJobs).await),
         source: "shop".into(),
         production: false,
         operator: Operator::default(),
         redactor: Arc::default(),
+        ledger: Some(dlq_tui::ledger::LedgerLocator::new(ledger.to_owned(), None)),
     }
 }
 
@@ -41,8 +39,13 @@ async fn replay(desk: &StoreContext, ledger: &Ledger, ids: Vec<JobId>) {
     execute(desk, ledger, &plan.run, RunOptions::default(), &RunControl::new(), &progress).await.expect("a run");
 }
 
-async fn ids(store: &dyn Store, filter: &Filter, from: Cursor) -> Vec<JobId> {
-    exhaust(store, filter, Sort::default(), from, 30).await.into_iter().map(|e| e.row.id).collect()
+async fn ids(desk: &StoreContext, filter: &Filter, from: Cursor) -> Vec<JobId> {
+    let budget = budget();
+    exhaust_by(&|query| desk.page(query, &budget).boxed(), filter, Sort::default(), from, 30)
+        .await
+        .into_iter()
+        .map(|e| e.row.id)
+        .collect()
 }
 
 #[tokio::test]
@@ -58,15 +61,17 @@ async fn what_was_replayed_from_here_is_listed_counted_and_left_out() {
         replay(&desk, &ledger, some.clone()).await;
 
         let replayed = filter("state:resolved replayed:>0");
-        assert_eq!(ids(&*desk.store, &replayed, Cursor::Start).await, some, "{}", db.engine.name());
-        assert_eq!(ids(&*desk.store, &replayed, Cursor::End).await, some, "{} backwards", db.engine.name());
-        let counted = histogram(&*desk.store, Facet::Error, &replayed).await.histogram;
+        assert_eq!(ids(&desk, &replayed, Cursor::Start).await, some, "{}", db.engine.name());
+        assert_eq!(ids(&desk, &replayed, Cursor::End).await, some, "{} backwards", db.engine.name());
+        let budget = budget();
+        let counted =
+            histogram_by(&|query| desk.histogram(query, &budget).boxed(), Facet::Error, &replayed).await.histogram;
         assert_eq!(counted.total.n, some.len() as u64);
         assert_eq!(counted.bars.iter().map(|b| b.count.n).sum::<u64>(), some.len() as u64);
 
-        let left = ids(&*desk.store, &filter("replayed:0"), Cursor::Start).await;
+        let left = ids(&desk, &filter("replayed:0"), Cursor::Start).await;
         assert_eq!(left.len(), dead.len() - some.len(), "{}", db.engine.name());
-        assert!(ids(&*desk.store, &filter("replayed:>1 state:resolved"), Cursor::Start).await.is_empty());
+        assert!(ids(&desk, &filter("replayed:>1 state:resolved"), Cursor::Start).await.is_empty());
     }
 }
 

@@ -18,7 +18,6 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, LedgerLocator, Operator};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
-use dlq_tui::triage::judged::Judged;
 use dlq_tui::triage::plan::ActionScope;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 use dlq_tui::tui::StoreChoice;
@@ -270,23 +269,23 @@ impl Console {
     }
 
     async fn answer(&self, request: Request) -> Reply {
-        let (store, budget) = (&self.desk.store, budget());
+        let (desk, store, budget) = (&self.desk, &self.desk.store, budget());
         match request {
             Request::Choices => Reply::Choices(Ok(vec![StoreChoice { name: "shop".into(), title: "shop".into() }])),
             Request::Open(name) | Request::Reopen(name) => {
                 Reply::Opened(Box::new(Ok(Opened { info: store.info().clone(), production: false, name })))
             }
             Request::Estimate(facet) => Reply::Estimate(store.estimate(facet, &budget).await),
-            Request::Histogram(query) => Reply::Histogram(Box::new(store.histogram(query, &budget).await)),
+            Request::Histogram(query) => Reply::Histogram(Box::new(desk.histogram(query, &budget).await)),
             Request::Totals(asked) => Reply::Totals(store.totals(asked, &budget).await),
-            Request::Page { query, screen } => Reply::Page(store.search(query, screen, &budget).await),
+            Request::Page { query, screen } => Reply::Page(desk.search(query, screen, &budget).await),
             Request::Rows(ids) => {
                 let rows = store.rows(&ids, &budget).await;
                 Reply::Rows(ids, rows)
             }
             Request::Detail(_) => Reply::Detail(Ok(None)),
             Request::Poll { since, facet, filter } => {
-                Reply::Poll(Box::new(store.changes(since.as_ref(), facet, &filter, &budget).await))
+                Reply::Poll(Box::new(desk.changes(since.as_ref(), facet, &filter, &budget).await))
             }
             other => panic!("nobody asked for {other:?}"),
         }
@@ -373,9 +372,10 @@ async fn incident<'a>(db: &'a TestDb, seed: u64, folder: &std::path::Path) -> In
         0 => store(db, Layout::DeadLetterJobs).await,
         _ => gentle_store(db, Layout::DeadLetterJobs).await,
     };
-    let judged = Judged::new(inner, "shop".into(), LedgerLocator::new(path, None));
-    let (store, operator) = (Arc::new(judged), Operator::default());
-    let desk = StoreContext { store, source: "shop".into(), production: false, operator, redactor: Arc::default() };
+    let (store, operator, redactor) = (Arc::new(inner), Operator::default(), Arc::default());
+    let ledger_locator = Some(LedgerLocator::new(path, None));
+    let desk =
+        StoreContext { store, source: "shop".into(), production: false, operator, redactor, ledger: ledger_locator };
     let random = Random(seed.wrapping_mul(7_919).wrapping_add(17));
     let mut incident = Incident { db, random, desk, ledger, replayed: BTreeSet::new(), held: None, n: 0 };
     let deaths: Vec<String> = (0..60).map(|_| incident.death()).collect();

@@ -64,6 +64,7 @@ pub fn desk_of(store: impl Store + 'static) -> StoreContext {
         production: false,
         operator: Operator::default(),
         redactor: Arc::default(),
+        ledger: None,
     }
 }
 

@@ -15,7 +15,8 @@ use dlq_tui::domain::job::{JobId, JobRow};
 use dlq_tui::domain::run_options::Options;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
 use dlq_tui::store::{
-    Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, SourceError, Standing, Store,
+    Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, Page, PageQuery, Sort, SourceError, Standing,
+    Store,
 };
 use futures_util::future::BoxFuture;
 
@@ -84,12 +85,24 @@ pub fn filter(text: &str) -> Filter {
 
 /// The whole list, page by page in one direction; panics on a repeated row.
 pub async fn exhaust(store: &dyn Store, filter: &Filter, sort: Sort, from: Cursor, limit: usize) -> Vec<Entry> {
+    let budget = budget();
+    exhaust_by(&|query| store.page(query, &budget), filter, sort, from, limit).await
+}
+
+/// The same, by what reads a page.
+pub async fn exhaust_by<'a>(
+    read: &(dyn Fn(PageQuery) -> BoxFuture<'a, Result<Page, SourceError>> + Sync),
+    filter: &Filter,
+    sort: Sort,
+    from: Cursor,
+    limit: usize,
+) -> Vec<Entry> {
     let backward = matches!(from, Cursor::End | Cursor::Before(_));
     let mut cursor = Some(from);
     let mut all: Vec<Entry> = Vec::new();
     while let Some(at) = cursor {
         let query = PageQuery { filter: filter.clone(), sort, cursor: at, limit };
-        let page = store.page(query, &budget()).await.expect("a page");
+        let page = read(query).await.expect("a page");
         assert!(page.entries.len() <= limit);
         match backward {
             true => all.splice(0..0, page.entries).for_each(drop),
@@ -104,10 +117,20 @@ pub async fn exhaust(store: &dyn Store, filter: &Filter, sort: Sort, from: Curso
 
 /// A histogram carried to its end.
 pub async fn histogram(store: &dyn Store, facet: Facet, filter: &Filter) -> HistogramStep {
+    let budget = budget();
+    histogram_by(&|query| store.histogram(query, &budget), facet, filter).await
+}
+
+/// The same, by what counts a step.
+pub async fn histogram_by<'a>(
+    count: &(dyn Fn(HistogramQuery) -> BoxFuture<'a, Result<HistogramStep, SourceError>> + Sync),
+    facet: Facet,
+    filter: &Filter,
+) -> HistogramStep {
     let mut resume = None;
     loop {
         let query = HistogramQuery { facet, filter: filter.clone(), resume };
-        let step = store.histogram(query, &budget()).await.expect("a histogram");
+        let step = count(query).await.expect("a histogram");
         match step.resume {
             None => return step,
             Some(on) => resume = Some(on),

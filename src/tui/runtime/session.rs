@@ -119,7 +119,7 @@ impl Session {
                 Err(e) => Err(e),
             }),
             Request::Poll { since, facet, filter } => Reply::Poll(Box::new(match self.store() {
-                Ok(open) => open.desk.store.changes(since.as_ref(), facet, &filter, budget).await,
+                Ok(open) => open.desk.changes(since.as_ref(), facet, &filter, budget).await,
                 Err(e) => Err(e),
             })),
             Request::Values(facet) => Reply::Values(self.values(facet, budget).await),
@@ -143,7 +143,7 @@ impl Session {
     }
 
     async fn histogram(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep, SourceError> {
-        self.store()?.desk.store.histogram(query, budget).await
+        self.store()?.desk.histogram(query, budget).await
     }
 
     /// Values for completion: what the statistics know, or the first steps of a count where there are none.
@@ -162,7 +162,7 @@ impl Session {
     }
 
     async fn page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page, SourceError> {
-        let page = self.store()?.desk.store.search(query, screen, budget).await?;
+        let page = self.store()?.desk.search(query, screen, budget).await?;
         Ok(Page { entries: self.masked(page.entries), ..page })
     }
 

@@ -1,0 +1,193 @@
+//! Filters with terms that only the ledger can judge: `replayed:` asks what was done from here.
+//!
+//! Without such a term the store answers by itself. With one, rows are read by the rest of the filter and judged by the ledger, a
+//! page at a time: lists keep their order and their steps, counts become windowed counts.
+
+use std::collections::HashMap;
+
+use super::StoreContext;
+use super::replay_limit::{asks, known, replays_pass};
+use crate::domain::facet::Facet;
+use crate::domain::filter::{Filter, Key};
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::ledger::{LedgerError, Whose};
+use crate::store::{
+    Budget, Changes, Cursor, Entry, HistogramQuery, HistogramStep, Page, PageQuery, Result, Scanned, Sort, SourceError,
+    Token,
+};
+
+/// Rows that one step of a count by the ledger reads.
+const STEP: usize = 2_000;
+
+impl StoreContext {
+    /// As [`crate::store::Store::page`], under any filter.
+    ///
+    /// # Errors
+    /// As there; also when the filter asks for replays, and the ledger cannot be read.
+    pub async fn page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
+        if asks(&query.filter) {
+            return self.page_by_ledger(query, budget).await;
+        }
+        self.store.page(query, budget).await
+    }
+
+    /// As [`crate::store::Store::search`], under any filter.
+    ///
+    /// # Errors
+    /// As [`StoreContext::page`].
+    pub async fn search(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page> {
+        if asks(&query.filter) {
+            return self.page_by_ledger(query, budget).await;
+        }
+        self.store.search(query, screen, budget).await
+    }
+
+    /// As [`crate::store::Store::histogram`], under any filter.
+    ///
+    /// # Errors
+    /// As [`StoreContext::page`].
+    pub async fn histogram(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+        if asks(&query.filter) {
+            return self.count_by_ledger(query, budget).await;
+        }
+        self.store.histogram(query, budget).await
+    }
+
+    /// As [`crate::store::Store::changes`], under any filter.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn changes(
+        &self,
+        since: Option<&Token>,
+        facet: Facet,
+        filter: &Filter,
+        budget: &Budget,
+    ) -> Result<Changes> {
+        let mut changes = self.store.changes(since, facet, filter, budget).await?;
+        if asks(filter) {
+            // Cells cannot be judged, as they count more than what passes; and the ledger may know more than it did although no
+            // row has changed. Only a full count tells.
+            changes.uncounted = true;
+            changes.cells.clear();
+        }
+        Ok(changes)
+    }
+
+    async fn passing(&self, filter: &Filter, entries: Vec<Entry>, budget: &Budget) -> Result<Vec<Entry>> {
+        if entries.is_empty() {
+            return Ok(entries);
+        }
+        let locator =
+            self.ledger.as_ref().ok_or_else(|| SourceError::Input("no ledger tells of replays here".into()))?;
+        let jobs = known(&*self.store, entries.iter().map(|e| e.row.id.clone()).collect(), budget).await?;
+        let ledger = locator.ledger().await.map_err(input)?;
+        let name = self.store_name();
+        let database = self.store.identity(budget).await?;
+        let whose = Whose { source: &self.source, store: &name, database: database.as_ref() };
+        let counts = ledger.replayed_counts(whose, &jobs).await.map_err(input)?;
+        let passes = |e: &Entry| replays_pass(filter, counts.get(&e.row.id).copied().unwrap_or(0));
+        Ok(entries.into_iter().filter(passes).collect())
+    }
+
+    async fn page_by_ledger(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
+        let filter = query.filter.clone();
+        // Most jobs were never replayed: where those pass nearly all do, and where they do not hardly any does.
+        let limit = if replays_pass(&filter, 0) { query.limit } else { query.limit.max(STEP) };
+        let asked = PageQuery { filter: filter.without(&Key::Replayed), limit, ..query.clone() };
+        let page = self.store.page(asked, budget).await?;
+        let read = page.entries.len() as u64;
+        let backwards = matches!(query.cursor, Cursor::End | Cursor::Before(_));
+        let mut entries = self.passing(&filter, page.entries, budget).await?;
+        let mut next = page.next;
+        if entries.len() > query.limit {
+            // What was read beyond the limit is read again, from the last row that is handed out.
+            if backwards {
+                entries.drain(..entries.len() - query.limit);
+                next = entries.first().map(|e| Cursor::Before(e.position.clone()));
+            } else {
+                entries.truncate(query.limit);
+                next = entries.last().map(|e| Cursor::After(e.position.clone()));
+            }
+        }
+        let share = if next.is_none() { 1.0 } else { page.scanned.map_or(0.0, |s| s.share) };
+        let rows = page.scanned.map_or(read, |s| s.rows);
+        Ok(Page { entries, next, scanned: Some(Scanned { rows, share }) })
+    }
+
+    async fn count_by_ledger(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+        let began = std::time::Instant::now();
+        let mut state = query.resume.as_ref().and_then(Token::state::<Listed>).cloned().unwrap_or_default();
+        let cursor = state.next.clone().unwrap_or(Cursor::Start);
+        let asked = PageQuery { filter: query.filter.clone(), sort: Sort::default(), cursor, limit: STEP };
+        let page = self.page_by_ledger(asked, budget).await?;
+        for entry in page.entries {
+            let at = entry.row.at;
+            let bar = state.bars.entry(query.facet.value_of(&entry.row)).or_default();
+            bar.n += 1;
+            bar.first = earliest(bar.first, at);
+            bar.last = bar.last.max(at);
+            if query.facet == Facet::Fingerprint && bar.example.is_none() {
+                bar.example = entry.row.message;
+            }
+        }
+        state.next = page.next;
+        let finished = state.next.is_none();
+        let share = page.scanned.map_or(0.0, |s| s.share);
+        let counts = histogram(query.facet, &state.bars, (!finished).then_some(share));
+        let histogram = Histogram { as_of: self.store.clock(), ..counts };
+        let resume = (!finished).then(|| Token::new(state));
+        Ok(HistogramStep { resume, cost: began.elapsed(), ..HistogramStep::of(histogram) })
+    }
+}
+
+fn input(error: LedgerError) -> SourceError {
+    SourceError::Input(error.to_string())
+}
+
+fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn histogram(facet: Facet, counted: &HashMap<Option<Untrusted>, ListedBar>, progress: Option<f32>) -> Histogram {
+    let exactness = if progress.is_some() { Exactness::AtLeast } else { Exactness::Exact };
+    let bar = |(value, bar): (&Option<Untrusted>, &ListedBar)| Bar {
+        value: value.clone(),
+        count: Count { n: bar.n, exactness },
+        first_seen: bar.first,
+        last_seen: bar.last,
+        trend: Vec::new(),
+        example: bar.example.clone(),
+    };
+    let mut bars: Vec<Bar> = counted.iter().map(bar).collect();
+    facet.sort(&mut bars);
+    let total = Count { n: bars.iter().map(|b| b.count.n).sum(), exactness };
+    Histogram { facet, bars, total, as_of: Timestamp::default(), progress }
+}
+
+/// What was counted so far, and where the list goes on.
+#[derive(Clone, Debug, Default)]
+struct Listed {
+    /// Counts by value.
+    bars: HashMap<Option<Untrusted>, ListedBar>,
+    /// Where to go on; `None` at the start and at the end.
+    next: Option<Cursor>,
+}
+
+/// What was counted of one value.
+#[derive(Clone, Debug, Default)]
+struct ListedBar {
+    /// Jobs.
+    n: u64,
+    /// Oldest of them.
+    first: Option<Timestamp>,
+    /// Newest of them.
+    last: Option<Timestamp>,
+    /// As [`crate::domain::histogram::Bar::example`].
+    example: Option<Untrusted>,
+}
