@@ -3,18 +3,26 @@
 use crate::table::{Table, summary};
 
 const INTRODUCTION: &str = "\
-Written by `scripts/bench --markdown FILE`; no figure here comes from anywhere else. It fills a database of its own \
-from a fixed seed, and measures the program beside what somebody who knows SQL would type, in one run: the first useful screen, \
-exact and estimated counts, keeping them right while jobs die, pages at any depth, filters that no index serves, fingerprints, \
-replays with the ledger beside one statement, a script that goes row by row and the retries of other frameworks, workers \
-beside a replay, keys while the console is busy, and what a console costs that is only open. Tables are numbered by the figures \
-that they answer. `--small` shows in a minute that it works, `--only` and `--skip` choose parts, `--keep FOLDER` keeps a \
-PostgreSQL's data for the next run.
+`scripts/bench --markdown FILE` writes this page, and every figure comes from it. The benchmark fills its own database from a
+fixed seed. In one run it measures dlq-tui and a baseline: what a person who knows SQL would type. It covers:
 
-Medians, with the shortest and the longest in brackets; a ratio below 1 in a time means that dlq-tui is quicker. Where a \
-figure has a target, it says whether it was reached. Ratios, buffers, round trips and bytes travel between machines; milliseconds do \
-not, and on a machine that others use they move by a factor of two from run to run. A load above the number of cores \
-means that this was such a run.";
+- the first useful screen
+- exact and estimated counts, and keeping counts correct while jobs die
+- pages at any depth, and filters that no index serves
+- fingerprints
+- replays with the ledger, compared with one statement, a row-by-row script, and the retries of other frameworks
+- workers during a replay
+- keys while the console is busy
+- the cost of an idle console
+
+The number of a table is the number of the figure that it answers. `--small` shows in a minute that the benchmark works.
+`--only` and `--skip` choose parts. `--keep FOLDER` keeps a PostgreSQL's data for the next run.
+
+Values are medians; the shortest and the longest are in brackets. A time ratio below 1 means that dlq-tui is faster. If a figure
+has a target, the table says whether it was reached.
+
+You can compare ratios, buffers, round trips and bytes between machines, but not milliseconds. On a shared machine
+milliseconds vary by a factor of two between runs. A load above the number of cores means that the machine was shared.";
 
 /// The page; `left_out` says what was not measured, and why.
 pub fn markdown(machine: &[String], tables: &[Table], left_out: &[String]) -> String {
