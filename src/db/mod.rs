@@ -388,8 +388,7 @@ impl Engine {
     }
 
     fn limits(&self, budget: &Budget) -> Limits {
-        let lock = budget.lock.map_or(self.lock_timeout, |lock| lock.min(self.lock_timeout));
-        Limits { statement: budget.statement, lock }
+        Limits { statement: budget.statement, lock: self.lock_timeout }
     }
 }
 

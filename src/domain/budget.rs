@@ -9,9 +9,6 @@ use tokio_util::sync::CancellationToken;
 pub struct Budget {
     /// No statement of the call runs longer.
     pub statement: Duration,
-    /// None waits longer for a lock of another session, where that is less than the store waits otherwise; and what had no lock
-    /// in that time is not tried again by the store itself.
-    pub lock: Option<Duration>,
     /// Cancelling stops the running statement on the server too.
     pub cancel: CancellationToken,
 }
@@ -19,6 +16,6 @@ pub struct Budget {
 impl Budget {
     /// A budget of `statement` a statement, cancelled by a token of its own.
     pub fn new(statement: Duration) -> Self {
-        Self { statement, lock: None, cancel: CancellationToken::new() }
+        Self { statement, cancel: CancellationToken::new() }
     }
 }

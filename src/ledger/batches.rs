@@ -8,7 +8,7 @@ use super::handle::Ledger;
 use super::model::{BatchNo, RunId, RunJob, RunState};
 use super::runs::at_work;
 use super::tally::{DONE, FAILED, SKIPPED};
-use super::tx_notes::{Note, drop_notes, note_along};
+use super::tx_notes::drop_notes;
 use crate::db::Bind;
 use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::job::{JobId, State};
@@ -43,80 +43,7 @@ impl From<JobOutcome> for CompletedBatch {
     }
 }
 
-/// The jobs that a batch is to name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// The first of those that no batch has named, so many at the most.
-    First(usize),
-    /// Those from one place of the run to another: so many, and all that no batch has named there.
-    Places {
-        /// The place of the first of them.
-        from: i64,
-        /// The place of the last.
-        to: i64,
-        /// How many they are.
-        jobs: usize,
-    },
-}
-
-impl Next {
-    /// Jobs that were read ahead, in their order.
-    pub fn of(jobs: &[Upcoming]) -> Self {
-        match (jobs.first(), jobs.last()) {
-            (Some(first), Some(last)) => Self::Places { from: first.ord, to: last.ord, jobs: jobs.len() },
-            _ => Self::First(0),
-        }
-    }
-
-    /// How many they are, at the most.
-    pub fn jobs(self) -> usize {
-        match self {
-            Self::First(jobs) | Self::Places { jobs, .. } => jobs,
-        }
-    }
-}
-
-/// A batch that was begun.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BegunBatch {
-    /// Its number.
-    pub no: BatchNo,
-    /// Its jobs; `None` where they are the ones that were meant, each in its place.
-    pub ids: Option<Vec<JobId>>,
-}
-
-/// A job that no batch has named yet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Upcoming {
-    /// Its place in the run.
-    pub ord: i64,
-    /// The job.
-    pub id: JobId,
-    /// How it stood when it was frozen.
-    pub standing: Standing,
-}
-
 impl Ledger {
-    /// The next jobs of the run behind the place `after` that no batch has named, at most `n` of them in the order in which
-    /// [`Ledger::begin_batch`] and [`Ledger::turn_batch`] name them.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn upcoming(&self, run: &RunId, after: i64, n: usize) -> Result<Vec<Upcoming>> {
-        let rows = self.home.fetch(
-            "SELECT ord, job_id, state, native FROM {run_jobs} {by_not_started} WHERE run = (SELECT seq FROM {runs} \
-             WHERE id = ?1) AND {not_started} AND ord > ?2 ORDER BY ord LIMIT ?3",
-            [text(&run.0), int(after), limit(n)],
-        );
-        let upcoming = |row| {
-            let mut row = RowCells::of(row);
-            let (ord, id) = (row.int()?, JobId::new(row.text()?));
-            let (word, native) = (row.text()?, row.maybe_text()?);
-            Ok(Upcoming { ord, id, standing: Standing { state: State::from_word(&word), native } })
-        };
-        rows.await?.into_iter().map(upcoming).collect()
-    }
-
     /// Writes down that the next jobs of the run are about to be touched, at most `n` of them in the order of freezing;
     /// durable on return. `None` when every job was named in a batch.
     ///
@@ -159,14 +86,11 @@ impl Ledger {
         outcomes: &[CompletedBatch],
         now: Timestamp,
     ) -> Result<()> {
-        self.turn_batch(run, batch, Results { settled: outcomes, is_all: false }, Next::First(0), None, now)
-            .await
-            .map(drop)
+        self.turn_batch(run, batch, Results { settled: outcomes, is_all: false }, 0, now).await.map(drop)
     }
 
     /// As [`Ledger::finish_batch`], and in the same transaction, which waits for the disk once, as
-    /// [`Ledger::begin_batch`] of the `next` jobs, with the note of the transaction that acts on them where it has begun. A crash
-    /// leaves one of the two batches in doubt, and never both.
+    /// [`Ledger::begin_batch`] of the `next` jobs. A crash leaves one of the two batches in doubt, and never both.
     ///
     /// # Errors
     /// As those two: the finished batch stays in doubt, and no further one is begun.
@@ -175,10 +99,9 @@ impl Ledger {
         run: &RunId,
         batch: BatchNo,
         results: Results<'_>,
-        next: Next,
-        note: Option<&Note>,
+        next: usize,
         now: Timestamp,
-    ) -> Result<Option<BegunBatch>> {
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
         settle(&mut tx, seq, batch, results).await?;
@@ -189,13 +112,7 @@ impl Ledger {
         .await?;
         // Before the next ones are named, which are not settled.
         drop_notes(&mut tx, seq).await?;
-        let begun = match name_places(&mut tx, seq, next, now).await? {
-            Some(no) => Some(BegunBatch { no, ids: None }),
-            None => name_next(&mut tx, seq, next.jobs(), now).await?.map(|(no, ids)| BegunBatch { no, ids: Some(ids) }),
-        };
-        if let (Some(BegunBatch { ids: None, .. }), Some(note)) = (&begun, note) {
-            note_along(&mut tx, run, note).await?;
-        }
+        let begun = name_next(&mut tx, seq, next, now).await?;
         tx.commit().await?;
         Ok(begun)
     }
@@ -342,21 +259,6 @@ async fn all_done(tx: &mut LedgerTx<'_>, run: i64, batch: BatchNo) -> Result<()>
         [int(run), int(batch.0)],
     );
     all.await.map(drop)
-}
-
-/// Names jobs by their places, without reading them; not where others stand there than were meant.
-async fn name_places(tx: &mut LedgerTx<'_>, run: i64, next: Next, now: Timestamp) -> Result<Option<BatchNo>> {
-    let Next::Places { from, to, jobs } = next else { return Ok(None) };
-    let open = tx.number(
-        "SELECT count(*) FROM {run_jobs} {by_not_started} WHERE run = ?1 AND {not_started} AND ord BETWEEN ?2 AND ?3",
-        [int(run), int(from), int(to)],
-    );
-    if open.await? != i64::try_from(jobs).unwrap_or(i64::MAX) {
-        return Ok(None);
-    }
-    let no = new_batch(tx, run, now).await?;
-    name_between(tx, run, no, (from, to)).await?;
-    Ok(Some(no))
 }
 
 async fn name_between(tx: &mut LedgerTx<'_>, run: i64, no: BatchNo, (from, to): (i64, i64)) -> Result<()> {

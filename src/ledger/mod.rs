@@ -28,7 +28,7 @@ mod tx_notes;
 mod undo;
 
 pub use backend::WHEN_DAMAGED;
-pub use batches::{BegunBatch, CompletedBatch, Next, Results, Upcoming};
+pub use batches::{CompletedBatch, Results};
 pub use cohort_stats::CohortStats;
 pub use error::{LedgerError, Result};
 pub use handle::Ledger;
@@ -40,7 +40,7 @@ pub use replay_counts::{KnownJob, known};
 pub use reveal_log::Reveal;
 pub use run_lock::RunLock;
 pub use schema::LedgerInstallation;
-pub use tx_notes::{LedgerTxNotes, Note};
+pub use tx_notes::LedgerTxNotes;
 
 #[cfg(test)]
 mod tests;

@@ -203,31 +203,6 @@ async fn a_settled_job_cannot_be_named_again_but_a_skipped_one_can() {
 }
 
 #[tokio::test]
-async fn jobs_are_named_by_their_places_only_where_exactly_those_stand_there() {
-    let (_folder, ledger) = open().await;
-    let run = planned(&ledger, 6).await;
-    ledger.start(&run, T).await.unwrap();
-    let (batch, ids) = begin(&ledger, &run, 2).await;
-    let upcoming = ledger.upcoming(&run, 0, 2).await.unwrap();
-    let settled = all(&ids, &JobResult::Done);
-    let results = Results { settled: &settled, is_all: true };
-    let meant = Next::of(&upcoming);
-    let ids: Vec<JobId> = upcoming.into_iter().map(|job| job.id).collect();
-    let note = Note::new("77", &ids);
-    let begun = ledger.turn_batch(&run, batch, results, meant, Some(&note), T).await.unwrap().unwrap();
-    assert_eq!(begun.ids, None, "exactly those");
-    assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(begun.no, ids.clone())]);
-    assert_eq!(ledger.transactions(&run).await.unwrap(), [("77".to_owned(), ids.clone())]);
-    // They are named already: the next ones are read instead.
-    let settled = all(&ids, &JobResult::Done);
-    let results = Results { settled: &settled, is_all: true };
-    let begun = ledger.turn_batch(&run, begun.no, results, meant, Some(&note), T).await.unwrap().unwrap();
-    assert_eq!(begun.ids.as_deref(), Some(&[JobId::new("4"), JobId::new("5")][..]));
-    assert_eq!(ledger.transactions(&run).await.unwrap(), [], "that one does not act on these");
-    assert_eq!(ledger.tally(&run).await.unwrap().done, 4);
-}
-
-#[tokio::test]
 async fn the_end_of_a_batch_and_the_beginning_of_the_next_are_one_entry() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 5).await;
@@ -235,23 +210,22 @@ async fn the_end_of_a_batch_and_the_beginning_of_the_next_are_one_entry() {
     let (batch, ids) = begin(&ledger, &run, 2).await;
     let turn = async |no, ids: &[JobId], next| {
         let settled = all(ids, &JobResult::Done);
-        ledger.turn_batch(&run, no, Results { settled: &settled, is_all: true }, next, None, T).await
+        ledger.turn_batch(&run, no, Results { settled: &settled, is_all: true }, next, T).await
     };
-    let BegunBatch { no: next, ids: others } = turn(batch, &ids, Next::First(2)).await.unwrap().unwrap();
-    let others = others.unwrap();
+    let (next, others) = turn(batch, &ids, 2).await.unwrap().unwrap();
     assert_eq!(others, [JobId::new("2"), JobId::new("3")]);
     assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(next, others.clone())]);
     let tally = ledger.tally(&run).await.unwrap();
     assert_eq!((tally.done, tally.in_doubt, tally.not_started), (2, 2, 1));
     // What cannot be written as a whole is not written at all.
     ledger.end(&run, T).await.unwrap();
-    assert!(turn(next, &others, Next::First(2)).await.is_err());
+    assert!(turn(next, &others, 2).await.is_err());
     let tally = ledger.tally(&run).await.unwrap();
     assert_eq!((tally.done, tally.in_doubt, tally.not_started), (2, 2, 1));
     ledger.start(&run, T).await.unwrap();
-    let last = turn(next, &others, Next::First(9)).await.unwrap().unwrap();
-    assert_eq!(last.ids.as_deref(), Some(&[JobId::new("4")][..]));
-    assert_eq!(turn(last.no, &last.ids.unwrap(), Next::First(9)).await.unwrap(), None);
+    let (last, ids) = turn(next, &others, 9).await.unwrap().unwrap();
+    assert_eq!(ids, [JobId::new("4")]);
+    assert_eq!(turn(last, &ids, 9).await.unwrap(), None);
     assert_eq!(ledger.end(&run, T).await.unwrap().state, RunState::Finished);
 }
 

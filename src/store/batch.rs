@@ -113,23 +113,9 @@ pub struct Undoing {
     pub kept: Vec<(JobId, String)>,
 }
 
-/// Tells when a batch may take effect, and remembers which transaction acts on which jobs: after an interruption the
-/// database can say how it ended.
+/// Remembers which transaction acts on which jobs: after an interruption the database can say how it ended.
 pub trait Witness: Send + Sync {
-    /// Returns when the record names the jobs of the batch, durably: before that, nothing of it may take effect. What can be
-    /// undone may be done already.
-    ///
-    /// # Errors
-    /// [`SourceError::Unrecorded`] where it does not yet: then the batch is undone.
-    fn named(&self) -> BoxFuture<'_, Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    /// Says which transaction is going to act on which jobs, as soon as it has a name: that can be noted along with what names
-    /// the batch.
-    fn announce(&self, _transaction: &str, _ids: &[JobId]) {}
-
-    /// Notes it before the transaction commits; returns only when the note is durable.
+    /// Notes a transaction before it commits; returns only when the note is durable.
     ///
     /// # Errors
     /// When it could not be noted: then nothing is committed. [`SourceError::Unrecorded`] where that may pass.

@@ -46,9 +46,6 @@ pub struct StoreInfo {
     /// Whether the database remembers how transactions ended: then each is noted with [`super::Batch::witness`] before it
     /// commits, unless a destination outside the database has part in it.
     pub remembers: bool,
-    /// Whether batches of one run may be under way beside each other: the database locks rows and nothing between them, and
-    /// what is asked of a row is told by that row alone.
-    pub abreast: bool,
     /// How payloads of this layout are read by a human.
     pub notation: Arc<Notation>,
     /// Why nothing can be written, where that is so.

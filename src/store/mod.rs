@@ -51,13 +51,6 @@ pub trait Store: Send + Sync {
     /// Counts by a facet, a step at a time.
     fn histogram<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>>;
 
-    /// For how many jobs of a run, from now on, batches may be under way beside each other: none where
-    /// [`StoreInfo::abreast`] says so, and as long as the table is large where those would stand in each other's way in a small one.
-    fn abreast_for<'a>(&'a self, _budget: &'a Budget) -> BoxFuture<'a, Result<u64>> {
-        let jobs = if self.info().abreast { u64::MAX } else { 0 };
-        Box::pin(async move { Ok(jobs) })
-    }
-
     /// Jobs by state, whatever the filter: counted, or guessed where that takes too long, or took too long lately. Where somebody
     /// asked for them it is tried even so. A guess may know of dead jobs alone, and not of all of them.
     fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>>;

@@ -23,25 +23,7 @@ pub(crate) struct Fake {
     pub(crate) data: Mutex<Data>,
 }
 
-/// A batch that is under way, until it is dropped.
-struct UnderWay<'a>(&'a Fake);
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.0.with(|data| data.under_way -= 1);
-    }
-}
-
 impl Fake {
-    fn set_out(&self) -> UnderWay<'_> {
-        self.with(|data| {
-            data.asked.0 += 1;
-            data.beside.push(data.under_way > 0);
-            data.under_way += 1;
-        });
-        UnderWay(self)
-    }
-
     /// A store of `n` jobs, and what else is known of the store.
     pub(crate) fn of(n: u64, change: impl FnOnce(&mut StoreInfo)) -> Arc<Self> {
         let ready = || Availability::Ready { notes: vec!["Counters start again.".into()] };
@@ -61,7 +43,6 @@ impl Fake {
             renames: false,
             keeps: false,
             remembers: false,
-            abreast: false,
             notation: Arc::default(),
             read_only: None,
             replica: false,
@@ -239,7 +220,7 @@ impl Store for Fake {
                 let dead = |id: &&JobId| data.rows.get(&number(id)).is_some_and(|row| row.state == State::Dead);
                 batch.ids.iter().filter(dead).cloned().collect()
             });
-            let _under_way = self.set_out();
+            self.with(|data| data.asked += 1);
             let undone = matches!(fault, Some(InjectedFault::Undone(_)));
             let name = self.with(|data| {
                 let endings = data.endings.as_mut()?;
@@ -247,15 +228,6 @@ impl Store for Fake {
                 endings.push(false);
                 Some(endings.len() - 1)
             });
-            if let (Some(name), Some(witness)) = (name, &batch.witness) {
-                witness.announce(&name.to_string(), &dead);
-            }
-            if let Some(witness) = &batch.witness
-                && let Err(error) = witness.named().await
-            {
-                self.with(|data| data.asked.1 += 1);
-                return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
-            }
             let keeps = batch.action == Action::Discard || self.outcome_needs_kept();
             if let (true, Some(archive)) = (keeps, &batch.archive) {
                 let row = format!("{{\"pad\":\"{}\"}}", "x".repeat(self.with(|data| data.padding)));

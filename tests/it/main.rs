@@ -1,6 +1,5 @@
 //! The integration tests, in one binary so that one PostgreSQL and one MariaDB serve them all.
 
-mod abreast;
 mod adapter_language;
 mod architecture;
 mod bench;

@@ -13,8 +13,8 @@ use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{
-    BegunBatch, CohortPart, CompletedBatch, Ledger, LedgerError, LedgerInstallation, LedgerLocation, LedgerLocator,
-    Next, Operator, Outcome, Results, RunId, RunIntent, RunState, Whose,
+    CohortPart, CompletedBatch, Ledger, LedgerError, LedgerInstallation, LedgerLocation, LedgerLocator, Operator,
+    Outcome, Results, RunId, RunIntent, RunState, Whose,
 };
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::store::{Frozen, SourceError};
@@ -130,9 +130,9 @@ async fn a_run_is_told_the_same_by_every_engine() {
             CompletedBatch { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
         ];
         let results = Results { settled: &outcomes, is_all: true };
-        let turned = ledger.turn_batch(&run, first, results, Next::First(2), None, T).await.expect("an entry");
-        let BegunBatch { no: second, ids: next } = turned.expect("a batch");
-        assert_eq!(next.as_deref(), Some(&[frozen(4).id, frozen(5).id][..]), "{told}");
+        let turned = ledger.turn_batch(&run, first, results, 2, T).await.expect("an entry");
+        let (second, next) = turned.expect("a batch");
+        assert_eq!(next, [frozen(4).id, frozen(5).id], "{told}");
         ledger.release_batch(&run, second).await.expect("an entry");
         let locked = ledger.jobs(&run, CohortPart::Locked, 0, 9).await.expect("jobs");
         assert_eq!(locked.len(), 1, "{told}");

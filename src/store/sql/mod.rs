@@ -166,10 +166,6 @@ impl Store for SqlStore {
         logged("histogram", self.counter().count(query, budget), |step| step.histogram.bars.len())
     }
 
-    fn abreast_for<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<u64>> {
-        logged("abreast_for", self.reader().room(budget), |_| 1)
-    }
-
     fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
         logged("totals", self.statistics().count_states(asked, budget), Vec::len)
     }

@@ -17,7 +17,7 @@ use crate::db::Engine;
 use crate::domain::action::Action;
 use crate::store::sql::context::Context;
 use crate::store::sql::count::CountMemory;
-use crate::store::sql::open::capabilities::{abreast, defers, offers};
+use crate::store::sql::open::capabilities::{defers, offers};
 use crate::store::sql::open::charset_check::charset_refusal;
 use crate::store::sql::open::privileges::{Grant, Role};
 use crate::store::sql::open::undo_capabilities::undoable;
@@ -136,7 +136,6 @@ fn describe(
         renames: verbs.replay.as_ref().is_some_and(renames),
         keeps: recalls && verbs.replay.as_ref().is_some_and(|verb| !verb.keep.is_nothing()),
         remembers: layout.dialect.transaction().is_some(),
-        abreast: engine.connections() > 1 && abreast(layout),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
         replica: engine.is_replica(),

@@ -11,7 +11,6 @@ use crate::store::sql::undo::restore::Restore;
 use crate::store::sql::write::batch::{Attempt, BatchWriter, again, failed, with_all};
 use crate::store::sql::write::dry_run::{Asker, DryRun};
 use crate::store::sql::write::row_completeness::RowCompleteness;
-use crate::store::sql::write::transaction_id::named;
 use crate::store::sql::write::verb::{VerbMethod, Work};
 use crate::store::{Applied, Batch, Broke, Budget, Result, SourceError};
 
@@ -73,10 +72,10 @@ impl<'s> Verbs<'s> {
         Ok(())
     }
 
-    /// One batch, tried again where the database asks for that, unless somebody has set how long it may wait for locks.
+    /// One batch, tried again where the database asks for that.
     async fn try_batch(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         let mut pause = Duration::from_millis(5);
-        for _ in 1..if budget.lock.is_some() { 1 } else { TRIES } {
+        for _ in 1..TRIES {
             match self.attempt(work, ids, budget).await {
                 Err(broke) if again(&broke.error) => {
                     // Two that ran into each other must not come back in step.
@@ -91,9 +90,6 @@ impl<'s> Verbs<'s> {
     }
 
     async fn attempt(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
-        if !matches!(work.way, VerbMethod::Steps(_) | VerbMethod::ArchiveTable) {
-            named(work).await?;
-        }
         match work.way {
             VerbMethod::Steps(_) | VerbMethod::ArchiveTable => {
                 BatchWriter::new(self.context).move_rows(work, ids, budget).await

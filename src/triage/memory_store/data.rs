@@ -48,11 +48,8 @@ pub(crate) struct Data {
     pub(crate) removes: bool,
     /// What happens once the next batch has taken effect, before the store answers for it.
     pub(crate) then: Option<Then>,
-    /// Batches that the store was asked for, and how many of them took no effect as nothing named them.
-    pub(crate) asked: (usize, usize),
-    /// Of each of them, whether another one was under way.
-    pub(crate) beside: Vec<bool>,
-    pub(super) under_way: usize,
+    /// Batches that the store was asked for.
+    pub(crate) asked: usize,
     pub(crate) clock: Timestamp,
     /// The filter of the latest freeze.
     pub(crate) frozen_by: String,

@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::ahead::{Announced, BEHIND, Naming};
 use super::control::Wish;
 use super::executor::{Alike, RunExecutor};
 use super::stop_reason::StopReason;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::{CompletedBatch, LedgerTxNotes};
-use crate::store::{Applied, Batch, Broke, Budget, Deliver, SourceError, Standing};
+use crate::store::{Applied, Batch, Broke, Deliver, SourceError, Standing};
 use crate::triage::undo;
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
@@ -35,15 +34,6 @@ pub(super) struct BatchResult {
     pub(super) halt: Option<StopReason>,
     /// What the slowest call to the store took.
     pub(super) elapsed: Duration,
-    /// It gave way to the batch before, or to somebody else, and was tried again.
-    pub(super) gave_way: bool,
-}
-
-impl BatchResult {
-    /// Whether the batch took its course.
-    pub(super) fn is_straight(&self) -> bool {
-        self.halt.is_none() && !self.untouched
-    }
 }
 
 /// Some jobs of a batch between two tries.
@@ -51,8 +41,6 @@ pub(super) struct BatchPart {
     pub(super) ids: Vec<JobId>,
     /// How they stood when they were frozen.
     pub(super) standing: Standing,
-    /// Whether the record names them.
-    naming: Naming,
     /// An earlier try may have taken effect without our knowing.
     doubtful: bool,
     tries: u32,
@@ -82,15 +70,15 @@ fn is_given_up(error: &SourceError, tries: u32, answer: &BatchResult) -> bool {
 }
 
 impl RunExecutor<'_> {
-    /// Applies the action to jobs that the ledger has named, or is about to, by how they stood when they were frozen.
-    pub(super) async fn answer(&self, named: Alike, doubtful: bool, naming: &Naming) -> BatchResult {
+    /// Applies the action to jobs that the ledger has named, by how they stood when they were frozen.
+    pub(super) async fn answer(&self, named: Alike, doubtful: bool) -> BatchResult {
         let mut answer = BatchResult::default();
         let named = self.by_due(named);
-        let part = |(standing, ids)| BatchPart { ids, standing, naming: naming.clone(), doubtful, tries: 0 };
+        let part = |(standing, ids)| BatchPart { ids, standing, doubtful, tries: 0 };
         let mut parts: Vec<BatchPart> = named.into_iter().map(part).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
-            let (started, unnamed, behind) = (Instant::now(), naming.is_open(), naming.is_behind());
+            let started = Instant::now();
             let tried = watched(self.attempt(&part), || self.tell(Some(self.late().to_owned()))).await;
             answer.elapsed = answer.elapsed.max(started.elapsed());
             part.tries += 1;
@@ -98,22 +86,6 @@ impl RunExecutor<'_> {
             let Some(Broke { error, unsure }) = tried.broke else { continue };
             part.ids = tried.left;
             part.doubtful |= unsure;
-            let gives_way = match error {
-                SourceError::Unrecorded(_) => unnamed,
-                // What waits for a lock may run into its deadline first.
-                _ => behind && !unsure && (matches!(error, SourceError::Locked(_)) || error.took_too_long()),
-            };
-            if gives_way {
-                // The entry that names the batch was late, or failed, or the batch before stands in the way: nothing has been
-                // touched. That may be over since.
-                parts.push(BatchPart { tries: 0, ..part });
-                answer.gave_way |= behind;
-                if naming.known().await {
-                    continue;
-                }
-                answer.untouched = true;
-                return answer;
-            }
             if error.retryable() && is_given_up(&error, part.tries, &answer) {
                 answer.settled.extend(self.given_up(&part, &error).await);
                 continue;
@@ -131,8 +103,8 @@ impl RunExecutor<'_> {
                 let second = part.ids.split_off(part.ids.len() / 2);
                 let halves = [part.ids, second];
                 parts.extend(halves.map(|ids| {
-                    let (standing, naming) = (part.standing.clone(), part.naming.clone());
-                    BatchPart { ids, standing, naming, tries: 0, ..part }
+                    let standing = part.standing.clone();
+                    BatchPart { ids, standing, tries: 0, ..part }
                 }));
             } else {
                 parts.push(part);
@@ -190,14 +162,10 @@ impl RunExecutor<'_> {
             deliver: self.handed.clone().map(|to| to as Arc<dyn Deliver>),
             archive: self.archive.clone(),
             undo,
-            witness: Some(Arc::new(Announced {
-                witness: LedgerTxNotes::new(self.ledger.clone(), self.run.id.clone()),
-                naming: part.naming.clone(),
-            })),
+            witness: Some(Arc::new(LedgerTxNotes::new(self.ledger.clone(), self.run.id.clone()))),
             record: self.record.clone(),
         };
-        let lock = part.naming.is_behind().then_some(BEHIND);
-        self.desk.store.apply(batch, &Budget { lock, ..self.budget.clone() }).await
+        self.desk.store.apply(batch, &self.budget).await
     }
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says

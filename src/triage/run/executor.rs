@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicI64, AtomicU32};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::ahead::Naming;
 use super::batch::BatchResult;
 use super::control::{RunControl, Wish};
 use super::delivery_monitor::DeliveryMonitor;
@@ -20,8 +19,7 @@ use crate::domain::job::JobId;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
 use crate::ledger::{
-    BatchNo, CohortPart, CompletedBatch, Ledger, LedgerArchive, LedgerError, Next, Run, RunId, RunState, RunTally,
-    Whose,
+    BatchNo, CohortPart, CompletedBatch, Ledger, LedgerArchive, LedgerError, Run, RunId, RunState, RunTally, Whose,
 };
 use crate::store::{Archive, Budget, Record, Standing};
 use crate::triage::progress::RunProgress;
@@ -157,8 +155,6 @@ pub(super) struct RunExecutor<'a> {
     pub(super) record: Option<Arc<dyn Record>>,
     pub(super) progress: &'a watch::Sender<RunProgress>,
     pub(super) books: Books,
-    /// Up to how many jobs of the run a batch may be begun while the one before is under way.
-    pub(super) abreast: u64,
     /// The latest death among the jobs of the run; `None` where that says nothing.
     pub(super) died_by: Option<Timestamp>,
     /// How the jobs are spread, where each can be told when it may run.
@@ -204,7 +200,6 @@ impl<'a> RunExecutor<'a> {
             handed: handed.map(|to| Arc::new(DeliveryMonitor::new(to))),
             progress,
             books: Books::new(tally),
-            abreast: 0,
             died_by: None,
             spread: None,
             due: None,
@@ -224,20 +219,10 @@ impl<'a> RunExecutor<'a> {
         self.died_by = self.kept(false, || undo::died_by(self.ledger, &self.run.id, &self.run.intent.options)).await?;
         self.settle_doubts().await?;
         self.erase_again().await?;
-        self.abreast = self.room().await.saturating_add(reached);
         self.pass().await?;
         self.sweep().await?;
         // A record in the source may have lost the answer to an entry of its own; it can always tell what took effect.
         if self.record.is_some() { self.settle_doubts().await } else { Ok(()) }
-    }
-
-    /// For how many jobs two batches may be under way.
-    async fn room(&self) -> u64 {
-        match self.run.intent.options.pacing.spread() {
-            // Where that cannot be told there is one, which takes longer and harms nobody.
-            None => self.desk.store.abreast_for(&self.budget).await.unwrap_or(0),
-            Some(_) => 0,
-        }
     }
 
     /// The jobs of batches whose result is not known.
@@ -268,21 +253,20 @@ impl<'a> RunExecutor<'a> {
     /// Applies the action to a batch that the ledger has named, and writes down what became of it.
     pub(super) async fn settle(&self, no: BatchNo, ids: Vec<JobId>, doubtful: bool) -> Result<(), StopReason> {
         let answer = self.ask_named(&ids, doubtful).await?;
-        self.record(UnrecordedBatch { no, ids, answer }, Next::First(0), None).await.map(drop)
+        self.record(UnrecordedBatch { no, ids, answer }, 0).await.map(drop)
     }
 
     /// Applies the action to jobs that the ledger has named.
     pub(super) async fn ask_named(&self, ids: &[JobId], doubtful: bool) -> Result<BatchResult, StopReason> {
         let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
-        self.ask(named, doubtful, &Naming::default()).await
+        self.ask(named, doubtful).await
     }
 
-    /// Applies the action to jobs that the ledger names, or is about to.
-    pub(super) async fn ask(&self, named: Alike, doubtful: bool, naming: &Naming) -> Result<BatchResult, StopReason> {
+    async fn ask(&self, named: Alike, doubtful: bool) -> Result<BatchResult, StopReason> {
         let (named, never) = self.worth_a_try(named).await?;
         let mut answer = match named.is_empty() {
             true => BatchResult::default(),
-            false => self.answer(named, doubtful, naming).await,
+            false => self.answer(named, doubtful).await,
         };
         if !answer.untouched {
             answer.settled.extend(never.into_iter().map(CompletedBatch::from));

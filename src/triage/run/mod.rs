@@ -1,11 +1,9 @@
 //! The run engine: short batches, each named in the ledger before its jobs are touched and settled after.
 
-mod ahead;
 mod batch;
 mod batches;
 mod control;
 mod delivery_monitor;
-mod effort;
 mod executor;
 mod pace;
 mod preflight;

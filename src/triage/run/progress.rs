@@ -13,10 +13,10 @@ use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, BegunBatch, CompletedBatch, LedgerError, Next, Note, Results, RunState, RunTally};
+use crate::ledger::{BatchNo, CompletedBatch, LedgerError, Results, RunState, RunTally};
 use crate::triage::progress::RunProgress;
 
-/// What is told of a run while it goes on. Behind a lock, as the entry of one batch is written beside the work on the next.
+/// What is told of a run while it goes on.
 pub(super) struct Books(Mutex<ReportedCounts>);
 
 /// The numbers of a run.
@@ -45,16 +45,14 @@ pub(super) struct UnrecordedBatch {
 }
 
 impl RunExecutor<'_> {
-    /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched, and by which
-    /// transaction.
+    /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched.
     pub(super) async fn record(
         &self,
         batch: UnrecordedBatch,
-        next: Next,
-        note: Option<&Note>,
-    ) -> Result<Option<BegunBatch>, StopReason> {
+        next: usize,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>, StopReason> {
         let UnrecordedBatch { no, ids, answer } = batch;
-        let next = if answer.halt.is_none() { next } else { Next::First(0) };
+        let next = if answer.halt.is_none() { next } else { 0 };
         let mut begun = None;
         if answer.untouched {
             self.kept(false, || self.ledger.release_batch(&self.run.id, no)).await?;
@@ -62,7 +60,7 @@ impl RunExecutor<'_> {
         } else {
             let settled = &answer.settled;
             let results = Results { settled, is_all: settled.len() == ids.len() };
-            let entry = || self.ledger.turn_batch(&self.run.id, no, results, next, note, Timestamp::now());
+            let entry = || self.ledger.turn_batch(&self.run.id, no, results, next, Timestamp::now());
             begun = self.kept(true, entry).await?;
             let done = settled.iter().filter(|settled| settled.outcome.1 == JobResult::Done).count();
             log::batch(&self.run.id.0, no.0, ids.len(), done);
@@ -73,8 +71,7 @@ impl RunExecutor<'_> {
             told.meter.settled(settled.len() as u64, Instant::now());
         }
         self.tell(None);
-        let jobs = |begun: &BegunBatch| begun.ids.as_ref().map_or(next.jobs(), Vec::len) as u64;
-        self.books.told().tally.begin(begun.as_ref().map_or(0, jobs));
+        self.books.told().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
         match answer.halt {
             Some(halt) => Err(halt),
             None => Ok(begun),

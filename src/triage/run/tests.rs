@@ -1,8 +1,8 @@
 //! The engine over a store in memory and a real ledger: interrupted at every point, it must add up.
 
-mod ahead;
 mod destinations;
 mod edges;
+mod interrupted;
 mod refusals;
 mod validated;
 
@@ -38,11 +38,6 @@ struct Bench {
 
 impl Bench {
     async fn new(n: u64) -> Self {
-        Self::of(n, false).await
-    }
-
-    /// With a store on which batches may be under way beside each other, or not.
-    async fn of(n: u64, abreast: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
         let start = RunProgress {
@@ -53,7 +48,7 @@ impl Bench {
             eta: None,
             waiting: None,
         };
-        let (fake, control) = (Fake::of(n, |info| info.abreast = abreast), RunControl::new());
+        let (fake, control) = (Fake::of(n, |_| {}), RunControl::new());
         Self { _folder: folder, ledger, fake, control, progress: watch::Sender::new(start) }
     }
 
@@ -663,11 +658,10 @@ proptest! {
         faults in prop::collection::vec(fault(), 0..12),
         rows in prop::collection::vec(0u8..8, 1..40),
         removes in any::<bool>(),
-        abreast in any::<bool>(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let bench = Bench::of(rows.len() as u64, abreast).await;
+            let bench = Bench::new(rows.len() as u64).await;
             let run = bench.all(Action::Replay).await;
             bench.fake.with(|data| {
                 data.removes = removes;

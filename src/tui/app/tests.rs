@@ -198,7 +198,6 @@ fn opened() -> Opened {
         renames: false,
         keeps: false,
         remembers: true,
-        abreast: false,
         notation: Arc::default(),
         read_only: None,
         replica: false,

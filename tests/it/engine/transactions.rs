@@ -102,20 +102,6 @@ async fn a_lock_of_another_session_is_an_error_that_can_be_tried_again() {
 }
 
 #[tokio::test]
-async fn a_call_may_wait_for_locks_for_less_than_others_and_never_for_longer() {
-    let Some(server) = harness::postgres() else { return };
-    let db = server.database("lock_budget").await;
-    let engine = connect_as(&db, &EngineOptions { lock_timeout: Duration::from_secs(1), ..options() }).await.unwrap();
-    for (asked, set) in [(None, "1s"), (Some(250), "250ms"), (Some(9_000), "1s")] {
-        let budget = Budget { lock: asked.map(Duration::from_millis), ..Budget::new(LONG) };
-        let mut tx = engine.begin(&budget).await.unwrap();
-        let rows = tx.fetch(&sql("select current_setting('lock_timeout')")).await.unwrap();
-        assert_eq!(rows, [Row(vec![text(set)])], "{asked:?}");
-        tx.rollback().await;
-    }
-}
-
-#[tokio::test]
 async fn a_missing_right_is_told_from_other_refusals() {
     let Some(server) = harness::postgres() else { return };
     let db = server.database("rights").await;

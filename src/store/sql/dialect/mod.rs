@@ -30,7 +30,7 @@ pub(crate) use server_state::ServerState;
 pub(crate) use table::{NameLimit, NewTable, Place};
 pub(crate) use value_form::{Form, INEXACT, ValueSort};
 pub(crate) use window::{WindowShape, order_by};
-pub(crate) use writes::{Locks, Writes};
+pub(crate) use writes::Writes;
 
 /// The dialect of a database.
 pub(crate) fn dialect(db_kind: DatabaseKind) -> &'static dyn Dialect {

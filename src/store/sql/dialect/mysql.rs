@@ -10,7 +10,7 @@ mod server_state;
 mod types;
 
 use super::{
-    BatchColumns, BatchRow, Form, Locks, Place, TextExpression, ValueSort, WindowShape, epoch, like, literal, order_by,
+    BatchColumns, BatchRow, Form, Place, TextExpression, ValueSort, WindowShape, epoch, like, literal, order_by,
 };
 use super::{Conditions, Expressions, Plans, Writes};
 use crate::adapter::{Column, FieldKind};
@@ -385,11 +385,6 @@ impl Writes for MysqlDialect {
                  ALLOW_INVALID_DATES' FOR */ "
             }
         }
-    }
-
-    fn locks(&self) -> Locks {
-        // What lies between rows is locked by transactions that read repeatably; those that write here do not.
-        Locks::Read
     }
 
     fn delete_from(&self, table: &str) -> String {

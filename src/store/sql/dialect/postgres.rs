@@ -6,7 +6,6 @@ mod member;
 mod physical_storage;
 mod server_state;
 
-use super::Locks;
 use super::{
     BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, TextExpression, ValueSort, WindowShape,
     epoch, fraction, like,
@@ -327,10 +326,6 @@ impl Catalogue for PostgresDialect {
 }
 
 impl Writes for PostgresDialect {
-    fn locks(&self) -> Locks {
-        Locks::Found
-    }
-
     fn batch(
         &self,
         sql: &mut Sql,

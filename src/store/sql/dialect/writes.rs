@@ -6,24 +6,8 @@ use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{BatchColumns, BatchRow, Expressions, Form, ValueSort, epoch};
 
-/// What a transaction that writes locks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Locks {
-    /// All of the database.
-    All,
-    /// The rows that it finds.
-    Found,
-    /// The rows that it reads on its way to those, for a moment or longer: where it goes by an index of theirs, the same.
-    Read,
-}
-
 /// How a database locks and writes rows.
 pub(crate) trait Writes: Expressions {
-    /// What writers lock.
-    fn locks(&self) -> Locks {
-        Locks::All
-    }
-
     /// A row source `b(id, …)` with a row for each job; `key` is the column it is joined with.
     fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: FieldKind, collation: Option<&str>, columns: BatchColumns);
 

@@ -15,8 +15,8 @@ use std::time::Instant;
 use crate::db::cells::Cells;
 use crate::db::{Engine, Row, Statement};
 use crate::domain::job::JobId;
+use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{Locks, Place};
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::read::chunk_size::{LEAST_BLOCKS, Pace, TARGET};
 use crate::store::sql::read::page::Reader;
@@ -24,9 +24,6 @@ use crate::store::{Budget, Result};
 
 /// Rows that one statement gets through before anybody waits for it.
 pub(crate) const MANY: u64 = 100_000;
-/// Rows up to which a database may find reading a whole table cheaper than finding the rows of a batch by an index, twice over,
-/// as how many there are is a guess.
-const SMALL: u64 = 5_000;
 /// Rows that a block is taken to hold.
 pub(crate) const ROWS_OF_BLOCK: u64 = 10;
 /// Windows of a table that is stored by its key, at the least.
@@ -125,18 +122,6 @@ impl<'s> Reader<'s> {
     /// Asks for one of these numbers.
     pub(crate) async fn number(self, statement: Statement, budget: &Budget) -> Result<Option<u64>> {
         read_number(self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default())
-    }
-
-    /// How many jobs may leave the table before batches would stand in each other's way: a small one is read from end to end
-    /// whatever index leads to the rows, and what is read is locked for as long.
-    pub(crate) async fn room(self, budget: &Budget) -> Result<u64> {
-        match (self.context.info.abreast, self.context.layout.dialect.locks(), self.rows_statement()) {
-            (false, ..) => Ok(0),
-            (true, Locks::Read, Some(statement)) => {
-                Ok(self.number(statement, budget).await?.unwrap_or(0).saturating_sub(SMALL))
-            }
-            (true, ..) => Ok(u64::MAX),
-        }
     }
 }
 

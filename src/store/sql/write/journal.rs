@@ -4,7 +4,6 @@ use crate::db::Tx;
 use crate::domain::job::JobId;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::write::batch::{BatchWriter, Held};
-use crate::store::sql::write::transaction_id::named;
 use crate::store::sql::write::verb::Work;
 use crate::store::{Recorded, Result, SourceError};
 
@@ -14,7 +13,6 @@ const TAKEN_OVER: &str = "another client has taken this run over, as nothing was
 impl<'s> BatchWriter<'s> {
     /// Keeps rows outside of the batch's transaction.
     pub(crate) async fn keep(self, work: &Work<'_>, held: &Held) -> Result<()> {
-        named(work).await?;
         let Some(archive) = work.batch.archive.as_ref().filter(|_| work.archives || !held.archive.is_empty()) else {
             return match work.archives {
                 true => Err(SourceError::Input("rows are only deleted when an archive keeps them".to_owned())),

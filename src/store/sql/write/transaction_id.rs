@@ -16,14 +16,6 @@ use crate::store::sql::write::batch::{Statements, run_each};
 use crate::store::sql::write::verb::Work;
 use crate::store::{Budget, Ending, Result, SourceError};
 
-/// Returns when the batch may take effect.
-pub(crate) async fn named(work: &Work<'_>) -> Result<()> {
-    match &work.batch.witness {
-        Some(witness) => witness.named().await,
-        None => Ok(()),
-    }
-}
-
 /// Names the transaction of a batch, and says how it ended.
 #[derive(Clone, Copy)]
 pub(crate) struct Transactions<'s> {
@@ -35,8 +27,7 @@ impl<'s> Transactions<'s> {
         Self { context }
     }
 
-    /// Runs a verb's statements while the batch is named and the transaction noted, so that neither costs the batch time of
-    /// its own.
+    /// Runs a verb's statements while the transaction is noted, so that the note costs the batch no time of its own.
     pub(crate) async fn run_witnessed(
         self,
         tx: &mut Tx<'_>,
@@ -46,8 +37,7 @@ impl<'s> Transactions<'s> {
     ) -> Result<()> {
         let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
         let (Some(witness), Some(transaction)) = (witness, self.context.layout.dialect.transaction()) else {
-            let (done, may) = tokio::join!(biased; run_each(tx, statements, rows.len()), named(work));
-            return done.and(may);
+            return run_each(tx, statements, rows.len()).await;
         };
         let mut sql = Sql::new(self.context.layout.dialect);
         sql.push(&format!("SELECT {transaction}"));
@@ -56,13 +46,7 @@ impl<'s> Transactions<'s> {
         };
         let name = Cells::new(row).text()?.unwrap_or_default();
         let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
-        witness.announce(&name, &ids);
-        let noted = async {
-            // The entry that names the batch drops what was noted before it.
-            witness.named().await?;
-            witness.note(&name, &ids).await
-        };
-        let (done, noted) = tokio::join!(biased; run_each(tx, statements, rows.len()), noted);
+        let (done, noted) = tokio::join!(biased; run_each(tx, statements, rows.len()), witness.note(&name, &ids));
         done.and(noted)
     }
 
