@@ -62,7 +62,7 @@ pub fn measure(bench: &Bench<'_>) -> Table {
     table.add(
         Line::new("the program's file", format!("{size:.2} MB"))
             .aim(format!("under {FILE:.0} MB"), size < FILE)
-            .because(if cfg!(debug_assertions) { "a debug build" } else { "release profile" }),
+            .because(if cfg!(debug_assertions) { "a debug build" } else { "bench profile" }),
     );
     table
 }
