@@ -19,6 +19,7 @@ mod rollback_only;
 mod statement_log;
 pub mod target;
 mod transaction;
+mod tx_journal;
 mod write_mode;
 
 /// SQLite's values and rows, for a file that is not a source.
@@ -42,6 +43,7 @@ use pool::{Lease, Pool};
 use retry::{RetryAttempt, Reused, lost, shut_out, unbegun};
 pub use statement_log::Listener;
 pub use transaction::Tx;
+pub use tx_journal::{Recorded, TxJournal};
 pub(crate) use write_mode::Gate;
 
 use crate::db::target::Target;

@@ -1,47 +1,15 @@
 //! Whole rows, kept before they are deleted from their table.
 
-use futures_util::future::BoxFuture;
-
 use super::backend::{Backend, RowCells, int, rows, text, texts};
-use super::error::{LedgerError, Result};
+use super::error::Result;
 use super::handle::Ledger;
+use super::journal::write_entry;
 use super::model::RunId;
 use crate::db::Statement;
 use crate::domain::job::JobId;
-use crate::store::{Archive, SourceError};
 
 /// Bytes of rows that go into one statement.
 const AT_ONCE: usize = 1 << 20;
-
-/// The archive of one run, as a store takes it.
-#[derive(Clone, Debug)]
-pub struct LedgerArchive {
-    ledger: Ledger,
-    run: RunId,
-    keys_only: bool,
-}
-
-impl LedgerArchive {
-    /// Keeps rows under `run`.
-    pub fn new(ledger: Ledger, run: RunId) -> Self {
-        Self { ledger, run, keys_only: false }
-    }
-
-    /// Keeps nothing of the rows but that they were about to be deleted: by that an interrupted batch is judged later.
-    pub fn of_keys(ledger: Ledger, run: RunId) -> Self {
-        Self { ledger, run, keys_only: true }
-    }
-}
-
-impl Archive for LedgerArchive {
-    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), SourceError>> {
-        Box::pin(async move { self.ledger.keep_archive(&self.run, &rows).await.map_err(SourceError::from) })
-    }
-
-    fn wants_rows(&self) -> bool {
-        !self.keys_only
-    }
-}
 
 impl Ledger {
     /// Keeps whole rows under a run; durable on return. A row that is kept already is replaced.
@@ -49,13 +17,7 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be kept: then the rows must not be deleted.
     pub async fn keep_archive(&self, run: &RunId, kept: &[(JobId, String)]) -> Result<()> {
-        let mut tx = self.home.begin().await?;
-        let seq = tx.first("SELECT seq FROM {runs} WHERE id = ?1", [text(&run.0)]).await?;
-        let seq = seq.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?.int()?;
-        for statement in statements(&self.home, seq, kept)? {
-            tx.run(statement).await?;
-        }
-        tx.commit().await
+        write_entry(&self.home, run, kept, None).await
     }
 
     /// The rows that a run kept of these jobs, each as one JSON text.

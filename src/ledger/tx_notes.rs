@@ -1,39 +1,10 @@
 //! The transactions of a run that are under way, so that an interrupted one can be asked about.
 
-use futures_util::future::BoxFuture;
-
 use super::backend::{LedgerTx, RowCells, int, text};
 use super::error::Result;
 use super::handle::Ledger;
 use super::model::RunId;
 use crate::domain::job::JobId;
-use crate::store::{SourceError, Witness};
-
-/// The witness of one run, as a store takes it.
-#[derive(Clone, Debug)]
-pub struct LedgerTxNotes {
-    ledger: Ledger,
-    run: RunId,
-}
-
-impl LedgerTxNotes {
-    /// Keeps notes under `run`.
-    pub fn new(ledger: Ledger, run: RunId) -> Self {
-        Self { ledger, run }
-    }
-}
-
-impl Witness for LedgerTxNotes {
-    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), SourceError>> {
-        let ids: Vec<&str> = ids.iter().map(JobId::as_str).collect();
-        let noted = self.ledger.home.execute(
-            "INSERT INTO {transactions} (run, name, job_ids) SELECT seq, ?2, ?3 FROM {runs} WHERE id = ?1 \
-             {or_replace_note}",
-            [text(&self.run.0), text(transaction), text(&serde_json::to_string(&ids).unwrap_or_default())],
-        );
-        Box::pin(async move { noted.await.map(drop).map_err(SourceError::from) })
-    }
-}
 
 impl Ledger {
     /// The transactions that a run noted since jobs of it are in doubt, each with the jobs that it acted on.

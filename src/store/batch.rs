@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Cursor, Entry, Result, Scanned, SourceError};
-use crate::db::Statement;
+use super::{Cursor, Entry, Journal, Result, Scanned, SourceError};
 use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::run_options::Options;
@@ -90,55 +89,13 @@ pub trait Deliver: Send + Sync {
     fn deliver(&self, batch: Vec<Message>) -> BoxFuture<'_, Vec<(JobId, std::result::Result<(), String>)>>;
 }
 
-/// Keeps whole rows before they are deleted.
-pub trait Archive: Send + Sync {
-    /// Keeps each row as one JSON text; returns only when they are durable.
-    ///
-    /// # Errors
-    /// When they could not be kept: then nothing is deleted. [`SourceError::Unrecorded`] where that may pass.
-    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<()>>;
-
-    /// Whether it wants what stands in the rows; else it is told of their keys only, with an empty text each.
-    fn wants_rows(&self) -> bool {
-        true
-    }
-}
-
 /// What an undo knows of the run that it undoes.
 #[derive(Clone, Debug, Default)]
 pub struct Undoing {
     /// The run.
     pub run: String,
-    /// What it kept of the jobs of the batch, as its [`Archive`] was given it.
+    /// What it kept of the jobs of the batch, as its [`Journal`] was given it.
     pub kept: Vec<(JobId, String)>,
-}
-
-/// Remembers which transaction acts on which jobs: after an interruption the database can say how it ended.
-pub trait Witness: Send + Sync {
-    /// Notes a transaction before it commits; returns only when the note is durable.
-    ///
-    /// # Errors
-    /// When it could not be noted: then nothing is committed. [`SourceError::Unrecorded`] where that may pass.
-    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<()>>;
-}
-
-/// Keeps the record of a batch in the source itself, where its statements run in the batch's own transaction: what took
-/// effect is recorded, and what is not recorded took none.
-pub trait Record: Send + Sync {
-    /// What keeps whole rows before they are deleted, each as one JSON text.
-    fn keep(&self, rows: &[(JobId, String)]) -> Vec<Statement>;
-
-    /// What records these jobs as done.
-    fn done(&self, ids: &[JobId]) -> Recorded;
-}
-
-/// A statement that records jobs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
-    /// The statement.
-    pub statement: Statement,
-    /// How many rows it touches. Where it touches fewer, somebody else acts on these jobs, and nothing may take effect.
-    pub rows: u64,
 }
 
 /// How a transaction ended, as far as the database remembers.
@@ -181,14 +138,10 @@ pub struct Batch {
     pub run_after: Option<Timestamp>,
     /// Where replayed jobs go when the destination is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
-    /// Keeps rows that are to be deleted, and what it takes to undo the action.
-    pub archive: Option<Arc<dyn Archive>>,
+    /// Keeps the record of the run; `None` where there is none.
+    pub journal: Option<Arc<dyn Journal>>,
     /// The run that is undone, where one is.
     pub undo: Option<Undoing>,
-    /// Remembers the transactions, where the database can tell later how they ended.
-    pub witness: Option<Arc<dyn Witness>>,
-    /// Keeps the record in the batch's own transaction, in place of `archive` and `witness`.
-    pub record: Option<Arc<dyn Record>>,
 }
 
 /// How far a batch has got.

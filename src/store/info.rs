@@ -43,7 +43,7 @@ pub struct StoreInfo {
     pub renames: bool,
     /// Whether an undo of a replay needs what the ledger keeps of the dead rows.
     pub keeps: bool,
-    /// Whether the database remembers how transactions ended: then each is noted with [`super::Batch::witness`] before it
+    /// Whether the database remembers how transactions ended: then each is noted with [`super::Batch::journal`] before it
     /// commits, unless a destination outside the database has part in it.
     pub remembers: bool,
     /// How payloads of this layout are read by a human.

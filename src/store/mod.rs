@@ -8,6 +8,7 @@ mod batch;
 mod count;
 mod info;
 pub mod install;
+mod journal;
 mod page;
 pub mod sql;
 mod token;
@@ -17,11 +18,11 @@ use futures_util::future::BoxFuture;
 pub use crate::domain::budget::Budget;
 pub use crate::domain::source_error::{Outdated, Result, SourceError};
 pub use batch::{
-    Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Record, Recorded,
-    Standing, Undoing, Unfit, Witness,
+    Applied, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Standing, Undoing, Unfit,
 };
 pub use count::{Cell, Changes, CountedAfterPoll, HistogramQuery, HistogramStep, Writes};
 pub use info::{Availability, Identity, Offers, StoreInfo};
+pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey, Unordered};
 pub use token::Token;
 
@@ -174,7 +175,7 @@ pub trait Store: Send + Sync {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>>;
 
-    /// How a transaction ended that [`Batch::witness`] was told of.
+    /// How a transaction ended that [`Batch::journal`] was told of.
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>>;
 
     /// Where replayed jobs have got to.
@@ -186,7 +187,7 @@ pub trait Store: Send + Sync {
         self.outcome_of(ids, &[], budget)
     }
 
-    /// The same of jobs whose replay kept something of them, as its [`Archive`] was given it: where their rows are gone,
+    /// The same of jobs whose replay kept something of them, as its [`Journal`] was given it: where their rows are gone,
     /// that says by what to look for them.
     fn outcome_of<'a>(
         &'a self,

@@ -15,8 +15,8 @@ use crate::domain::json::Document;
 use crate::domain::run_options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::store::{
-    Archive, Availability, Batch, Budget, Cursor, Entry, HistogramQuery, PageQuery, Result, Sort, SourceError,
-    Standing, Store, Undoing,
+    Availability, Batch, Budget, Cursor, Entry, HistogramQuery, Journal, JournalEntry, PageQuery, Result, Sort,
+    SourceError, Standing, Store, Undoing,
 };
 
 /// Jobs that are listed at the most, and at a time.
@@ -205,9 +205,9 @@ const LOCK_REST: Duration = Duration::from_millis(100);
 #[derive(Default)]
 struct Shelf(Mutex<Vec<(JobId, String)>>);
 
-impl Archive for Shelf {
-    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<()>> {
-        self.0.lock().unwrap_or_else(|p| p.into_inner()).extend(rows);
+impl Journal for Shelf {
+    fn write(&self, entry: JournalEntry) -> BoxFuture<'_, Result<()>> {
+        self.0.lock().unwrap_or_else(|p| p.into_inner()).extend(entry.rows);
         Box::pin(async { Ok(()) })
     }
 }
@@ -308,10 +308,8 @@ async fn act(
         options: Options::default(),
         run_after: None,
         deliver: None,
-        archive: shelf.map(|shelf| shelf as Arc<dyn Archive>),
+        journal: shelf.map(|shelf| shelf as Arc<dyn Journal>),
         undo: kept.map(|kept| Undoing { run: RUN.to_owned(), kept }),
-        witness: None,
-        record: None,
     };
     store.apply(batch, budget).await.whole().map_err(|e| e.to_string())
 }

@@ -228,23 +228,23 @@ impl Store for Fake {
                 endings.push(false);
                 Some(endings.len() - 1)
             });
-            let keeps = batch.action == Action::Discard || self.outcome_needs_kept();
-            if let (true, Some(archive)) = (keeps, &batch.archive) {
-                let row = format!("{{\"pad\":\"{}\"}}", "x".repeat(self.with(|data| data.padding)));
-                let rows = dead.iter().map(|id| (id.clone(), row.clone())).collect();
-                if let Err(error) = archive.keep(rows).await {
-                    return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
-                }
-            }
             let mut refused = Vec::new();
             if let (Action::Replay, Some(deliver), false) = (batch.action, &batch.deliver, dead.is_empty()) {
                 let message = |id: &JobId| Message { id: id.clone(), json: "{}".to_owned() };
                 refused = deliver.deliver(dead.iter().map(message).collect()).await;
             }
-            if let (Some(name), Some(witness)) = (name, &batch.witness)
-                && let Err(error) = witness.note(&name.to_string(), &dead).await
-            {
-                return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
+            if let Some(journal) = &batch.journal {
+                let keeps = batch.action == Action::Discard || self.outcome_needs_kept();
+                let row = format!("{{\"pad\":\"{}\"}}", "x".repeat(self.with(|data| data.padding)));
+                let rows = dead.iter().filter(|_| keeps && journal.copies() != RowCopies::Nothing);
+                let rows = rows.map(|id| (id.clone(), row.clone())).collect();
+                let marker = name.map(|name| TxMarker { transaction: name.to_string(), ids: dead.clone() });
+                let entry = JournalEntry { rows, marker };
+                if entry != JournalEntry::default()
+                    && let Err(error) = journal.write(entry).await
+                {
+                    return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
+                }
             }
             if let (Some(name), false) = (name, undone) {
                 self.with(|data| data.endings.iter_mut().for_each(|endings| endings[name] = true));

@@ -197,10 +197,8 @@ pub async fn outlook(
                 run_after: None,
                 options: intent.options.clone(),
                 deliver: None,
-                archive: None,
+                journal: None,
                 undo,
-                witness: None,
-                record: None,
             };
             outcomes.extend(desk.store.look(&batch, budget).await?);
         }

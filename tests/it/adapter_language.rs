@@ -338,7 +338,7 @@ async fn rows_of_other_tables_are_kept_along_and_put_back_where_they_are_referre
         let before = rows().await;
         let shelf = Arc::new(Shelf::default());
         let ids: Vec<JobId> = (1..=4).map(id).collect();
-        let discard = Batch { archive: Some(shelf.clone()), ..batch(Action::Discard, ids.clone()) };
+        let discard = Batch { journal: Some(shelf.clone()), ..batch(Action::Discard, ids.clone()) };
         let results = apply(&store, discard).await;
         assert!(results.values().all(|result| *result == JobResult::Done), "{}: {results:?}", db.engine.name());
         assert_eq!((db.count("chores").await, db.count("chore_tools").await), (8, 0), "{}", db.engine.name());

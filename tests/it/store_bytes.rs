@@ -79,7 +79,7 @@ async fn arguments_that_are_not_utf8_are_not_replayed_as_others() {
             let left = db.scalar(&format!("select status from dead_letter_jobs where id = '{odd}'")).await;
             assert_eq!(left, "failed", "{name}");
             let shelf = Arc::new(Shelf::default());
-            let discard = Batch { archive: Some(shelf.clone()), ..batch(Action::Discard, [JobId::new(odd)]) };
+            let discard = Batch { journal: Some(shelf.clone()), ..batch(Action::Discard, [JobId::new(odd)]) };
             apply(&store, discard).await;
             let kept = shelf.rows.lock().expect("a lock").pop().expect("a copy").1;
             assert!(kept.contains("5B22636166E9225D"), "{name}: {kept}");

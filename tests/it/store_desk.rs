@@ -15,8 +15,8 @@ use dlq_tui::domain::job::{JobId, JobRow};
 use dlq_tui::domain::run_options::Options;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
 use dlq_tui::store::{
-    Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, Page, PageQuery, Sort, SourceError, Standing,
-    Store,
+    Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, Journal, JournalEntry, Page, PageQuery, Sort,
+    SourceError, Standing, Store,
 };
 use futures_util::future::BoxFuture;
 
@@ -168,10 +168,8 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
         options: Options::default(),
         run_after: None,
         deliver: None,
-        archive: None,
+        journal: None,
         undo: None,
-        witness: None,
-        record: None,
     }
 }
 
@@ -191,13 +189,13 @@ pub struct Shelf {
     pub full: bool,
 }
 
-impl Archive for Shelf {
-    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<(), SourceError>> {
+impl Journal for Shelf {
+    fn write(&self, entry: JournalEntry) -> BoxFuture<'_, Result<(), SourceError>> {
         Box::pin(async move {
             if self.full {
                 return Err(SourceError::Unrecorded("the disk is full".to_owned()));
             }
-            self.rows.lock().expect("a lock").extend(rows);
+            self.rows.lock().expect("a lock").extend(entry.rows);
             Ok(())
         })
     }

@@ -108,7 +108,7 @@ async fn a_job_whose_key_another_row_has_too_is_left_alone_by_every_verb_and_cos
             store.prepare(action, &budget()).await.expect("a place");
             let shelf = Arc::new(Shelf::default());
             let ids = ["5", "6", "7"].map(JobId::new);
-            let results = apply(&store, dlq_tui::store::Batch { archive: Some(shelf), ..batch(action, ids) }).await;
+            let results = apply(&store, dlq_tui::store::Batch { journal: Some(shelf), ..batch(action, ids) }).await;
             assert_eq!(results[&JobId::new("6")], JobResult::Done, "{name}");
             for id in ["5", "7"] {
                 match &results[&JobId::new(id)] {

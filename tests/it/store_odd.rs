@@ -183,7 +183,7 @@ async fn rows_with_bytes_and_odd_json_are_archived_whole_before_they_are_deleted
         let store = store(&db, Layout::JobsDlq).await;
         let shelf = Arc::new(Shelf::default());
         let ids = ids(&store).await;
-        let results = apply(&store, Batch { archive: Some(shelf.clone()), ..batch(Action::Discard, ids) }).await;
+        let results = apply(&store, Batch { journal: Some(shelf.clone()), ..batch(Action::Discard, ids) }).await;
         assert!(results.values().all(|r| *r == JobResult::Done), "{}: {results:?}", db.engine.name());
         let kept = format!("{:?}", shelf.rows.lock().expect("a lock"));
         assert!(kept.contains("u0000") && kept.contains("1.10"), "{}: {kept}", db.engine.name());
@@ -250,7 +250,7 @@ async fn a_row_that_the_database_cannot_write_out_is_not_deleted() {
     let store = store(&db, Layout::JobsDlq).await;
     let shelf = Arc::new(Shelf::default());
     let ids = ids(&store).await;
-    let results = apply(&store, Batch { archive: Some(shelf.clone()), ..batch(Action::Discard, ids) }).await;
+    let results = apply(&store, Batch { journal: Some(shelf.clone()), ..batch(Action::Discard, ids) }).await;
     let failed = results.values().filter(|r| matches!(r, JobResult::Failed(_))).count();
     assert_eq!((failed, db.count("jobs_dlq").await), (1, 1), "{results:?}");
     assert!(shelf.rows.lock().expect("a lock").iter().all(|(_, row)| row.len() > 2));
@@ -344,7 +344,7 @@ async fn a_partitioned_table_is_read_replayed_and_discarded_like_any_other() {
     let ids = ids(&store).await;
     assert_eq!(ids.len(), 50);
     let shelf = Arc::new(Shelf::default());
-    let results = apply(&store, Batch { archive: Some(shelf), ..batch(Action::Discard, ids[..20].to_vec()) }).await;
+    let results = apply(&store, Batch { journal: Some(shelf), ..batch(Action::Discard, ids[..20].to_vec()) }).await;
     assert!(results.values().all(|r| *r == JobResult::Done), "{results:?}");
     let results = apply(&store, batch(Action::Replay, ids[20..].to_vec())).await;
     assert!(results.values().all(|r| *r == JobResult::Done), "{results:?}");

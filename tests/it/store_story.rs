@@ -402,7 +402,7 @@ async fn discard_deletes_only_what_the_archive_has_kept_whole() {
 }
 
 fn with(ids: &[JobId], shelf: &Arc<Shelf>) -> dlq_tui::store::Batch {
-    dlq_tui::store::Batch { archive: Some(shelf.clone()), ..batch(Action::Discard, ids.to_vec()) }
+    dlq_tui::store::Batch { journal: Some(shelf.clone()), ..batch(Action::Discard, ids.to_vec()) }
 }
 
 #[tokio::test]

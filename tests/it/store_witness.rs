@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Batch, Cursor, Ending, Sort, SourceError, Store, Witness};
+use dlq_tui::store::{Batch, Cursor, Ending, Journal, JournalEntry, RowCopies, Sort, SourceError, Store, TxMarker};
 use futures_util::future::BoxFuture;
 
 use crate::fixtures::Layout;
@@ -19,15 +19,20 @@ struct Notes {
     full: bool,
 }
 
-impl Witness for Notes {
-    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), SourceError>> {
-        self.told.lock().expect("a lock").push((transaction.to_owned(), ids.to_vec()));
+impl Journal for Notes {
+    fn copies(&self) -> RowCopies {
+        RowCopies::Nothing
+    }
+
+    fn write(&self, entry: JournalEntry) -> BoxFuture<'_, Result<(), SourceError>> {
+        let TxMarker { transaction, ids } = entry.marker.expect("nothing else is written");
+        self.told.lock().expect("a lock").push((transaction, ids));
         Box::pin(async { if self.full { Err(SourceError::Unrecorded("the disk is full".to_owned())) } else { Ok(()) } })
     }
 }
 
 fn replay(ids: &[JobId], notes: &Arc<Notes>) -> Batch {
-    Batch { witness: Some(notes.clone()), ..batch(Action::Replay, ids.to_vec()) }
+    Batch { journal: Some(notes.clone()), ..batch(Action::Replay, ids.to_vec()) }
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use super::executor::{Alike, RunExecutor};
 use super::stop_reason::StopReason;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::ledger::{CompletedBatch, LedgerTxNotes};
+use crate::ledger::CompletedBatch;
 use crate::store::{Applied, Batch, Broke, Deliver, SourceError, Standing};
 use crate::triage::undo;
 
@@ -160,10 +160,8 @@ impl RunExecutor<'_> {
             options: self.run.intent.options.clone(),
             run_after: self.instants(ids),
             deliver: self.handed.clone().map(|to| to as Arc<dyn Deliver>),
-            archive: self.archive.clone(),
+            journal: Some(Arc::clone(&self.journal)),
             undo,
-            witness: Some(Arc::new(LedgerTxNotes::new(self.ledger.clone(), self.run.id.clone()))),
-            record: self.record.clone(),
         };
         self.desk.store.apply(batch, &self.budget).await
     }

@@ -18,10 +18,8 @@ use crate::domain::action::{Action, JobOutcome, JobResult};
 use crate::domain::job::JobId;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
-use crate::ledger::{
-    BatchNo, CohortPart, CompletedBatch, Ledger, LedgerArchive, LedgerError, Run, RunId, RunState, RunTally, Whose,
-};
-use crate::store::{Archive, Budget, Record, Standing};
+use crate::ledger::{BatchNo, CohortPart, CompletedBatch, Ledger, LedgerError, Run, RunId, RunState, RunTally, Whose};
+use crate::store::{Budget, Journal, RowCopies, Standing};
 use crate::triage::progress::RunProgress;
 use crate::triage::validate::Validate;
 use crate::triage::{StoreContext, undo};
@@ -145,14 +143,12 @@ pub(super) struct RunExecutor<'a> {
     pub(super) options: RunOptions,
     pub(super) control: &'a RunControl,
     pub(super) budget: Budget,
-    pub(super) archive: Option<Arc<dyn Archive>>,
+    pub(super) journal: Arc<dyn Journal>,
     pub(super) validator: Option<Arc<dyn Validate>>,
     /// Batches in a row for which the validator gave no answer at all.
     pub(super) silent: AtomicU32,
     /// The destination outside the database, where there is one.
     pub(super) handed: Option<Arc<DeliveryMonitor>>,
-    /// Where the record is in the source, what writes it along with the effect.
-    pub(super) record: Option<Arc<dyn Record>>,
     pub(super) progress: &'a watch::Sender<RunProgress>,
     pub(super) books: Books,
     /// The latest death among the jobs of the run; `None` where that says nothing.
@@ -178,12 +174,12 @@ impl<'a> RunExecutor<'a> {
         tally: RunTally,
     ) -> Self {
         let keeps = run.intent.options.keeps(run.intent.action, tally.planned);
-        let archive: Option<Arc<dyn Archive>> = match (keeps, run.intent.action) {
-            (true, _) => Some(Arc::new(LedgerArchive::new(ledger.clone(), run.id.clone()))),
-            (false, Action::Discard) => Some(Arc::new(LedgerArchive::of_keys(ledger.clone(), run.id.clone()))),
-            (false, _) => None,
+        let copies = match (keeps, run.intent.action) {
+            (true, _) => RowCopies::Whole,
+            (false, Action::Discard) => RowCopies::Keys,
+            (false, _) => RowCopies::Nothing,
         };
-        let record = ledger.record(&run.id);
+        let journal = ledger.journal(&run.id, copies);
         let budget = Budget::new(options.statement);
         let handed = options.deliver.clone().filter(|_| run.intent.action == Action::Replay);
         Self {
@@ -193,8 +189,7 @@ impl<'a> RunExecutor<'a> {
             options,
             control,
             budget,
-            archive,
-            record,
+            journal,
             validator: None,
             silent: AtomicU32::new(0),
             handed: handed.map(|to| Arc::new(DeliveryMonitor::new(to))),
@@ -222,7 +217,7 @@ impl<'a> RunExecutor<'a> {
         self.pass().await?;
         self.sweep().await?;
         // A record in the source may have lost the answer to an entry of its own; it can always tell what took effect.
-        if self.record.is_some() { self.settle_doubts().await } else { Ok(()) }
+        if self.records_with_effect() { self.settle_doubts().await } else { Ok(()) }
     }
 
     /// The jobs of batches whose result is not known.
@@ -304,7 +299,7 @@ impl<'a> RunExecutor<'a> {
     /// Where the record is in the source, jobs count as done along with the effect, and an interruption may have come
     /// before what was kept of them was erased.
     async fn erase_again(&self) -> Result<(), StopReason> {
-        if self.record.is_none() || !self.erases() {
+        if !self.records_with_effect() || !self.erases() {
             return Ok(());
         }
         let mut after = 0;
@@ -315,6 +310,11 @@ impl<'a> RunExecutor<'a> {
             let ids: Vec<JobId> = done.into_iter().map(|job| job.id).collect();
             self.erase_kept(&ids).await?;
         }
+    }
+
+    /// Whether the record is in the source, and written along with the effect.
+    pub(super) fn records_with_effect(&self) -> bool {
+        self.journal.in_source().is_some()
     }
 
     /// Whether jobs are deleted without a copy.

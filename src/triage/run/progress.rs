@@ -93,7 +93,7 @@ impl RunExecutor<'_> {
             };
             tries += 1;
             let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;
-            let hopeless = !results && self.record.is_none();
+            let hopeless = !results && !self.records_with_effect();
             if enough || hopeless || !matches!(error, LedgerError::Unusable { .. }) {
                 return Err(error.into());
             }

@@ -36,7 +36,7 @@ impl RunExecutor<'_> {
         let outside = self.goes_outside();
         let same = part.standing.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
         let sorted = match (outside, same) {
-            _ if self.record.is_some() => self.not_recorded(ids).await,
+            _ if self.records_with_effect() => self.not_recorded(ids).await,
             (true, _) => self.not_handed(ids).await,
             (false, true) => self.look(part, SAME).await.map(|settled| (Vec::new(), settled)),
             (false, false) => Ok((ids.clone(), Vec::new())),

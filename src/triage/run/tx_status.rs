@@ -50,7 +50,7 @@ impl RunExecutor<'_> {
     }
 
     pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<TransactionStatus, SourceError> {
-        if self.record.is_some() {
+        if self.records_with_effect() {
             // What is not there did not happen, but for what a command may have had before it could be written down.
             let others = if self.goes_outside() { Ending::Unknown } else { Ending::Undone };
             return Ok(TransactionStatus::recorded(self.recorded(ids).await?, others));

@@ -65,7 +65,7 @@ const BANNED: &[(&str, &str, usize)] = &[
     ("twin",                    "archive_table",                                  3),
     ("books",                   "progress",                                       1),
     ("testimony",               "transaction_status",                             1),
-    ("witness witnessed",       "transaction_id",                                 2),
+    ("witness witnessed",       "transaction_id",                                 0),
     ("halt halted",             "stop_reason, stop",                              0),
     ("fate",                    "outcome",                                        2),
     ("board",                   "outcome_counts",                                 0),

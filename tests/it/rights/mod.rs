@@ -228,8 +228,8 @@ async fn is_denied(store: &SqlStore, action: Action, jobs: &[JobId]) -> Option<b
     if matches!(action, Action::Restore | Action::Recall | Action::Reopen) {
         return None;
     }
-    let archive: Option<Arc<dyn dlq_tui::store::Archive>> = Some(Arc::new(Shelf::default()));
-    let batch = Batch { archive, ..batch(action, jobs.iter().take(30).cloned()) };
+    let journal: Option<Arc<dyn dlq_tui::store::Journal>> = Some(Arc::new(Shelf::default()));
+    let batch = Batch { journal, ..batch(action, jobs.iter().take(30).cloned()) };
     let applied = store.apply(batch, &budget()).await;
     Some(matches!(applied.broke.map(|broke| broke.error), Some(SourceError::Denied(_))))
 }

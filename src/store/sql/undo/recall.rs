@@ -107,7 +107,7 @@ impl<'s> Recall<'s> {
         }
         let done = async {
             Transactions::new(self.context)
-                .run_witnessed(&mut tx, work, BatchWriter::new(self.context).fill_steps(work, &way.steps, &rows), &rows)
+                .run_noted(&mut tx, work, BatchWriter::new(self.context).fill_steps(work, &way.steps, &rows), &rows)
                 .await?;
             match way.put_back {
                 true => Restore::new(self.context).put_back(&mut Asker::Tx(&mut tx), &rows, work.along).await,

@@ -99,7 +99,7 @@ impl<'s> Restore<'s> {
             return Ok(settled);
         }
         let written = async {
-            Transactions::new(self.context).run_witnessed(&mut tx, work, Box::new(iter::empty()), &rows).await?;
+            Transactions::new(self.context).run_noted(&mut tx, work, Box::new(iter::empty()), &rows).await?;
             self.put_back(&mut Asker::Tx(&mut tx), &rows, work.along).await
         }
         .await;

@@ -55,6 +55,8 @@ pub(crate) struct Held {
     pub(crate) rows: Vec<BatchRow>,
     /// What the ledger keeps of them.
     pub(crate) archive: Vec<(JobId, String)>,
+    /// The transaction that holds them, where the journal is to have its name.
+    pub(crate) transaction: Option<String>,
     /// What is decided already: rows that are not held, or have no message.
     pub(crate) settled: Vec<JobOutcome>,
 }
@@ -65,6 +67,7 @@ pub(crate) struct Locked {
     pub(crate) rows: Vec<(String, Cells)>,
     /// Keys that other rows have too.
     pub(crate) shared: HashSet<String>,
+    pub(crate) transaction: Option<String>,
     /// Jobs of which no row was locked.
     missing: Vec<String>,
 }
@@ -99,18 +102,15 @@ impl<'s> BatchWriter<'s> {
                 Err(error) => return undo(tx, error.into()).await,
             },
         };
-        // Both must be durable before the commit; neither needs the other, unless they share the transaction.
-        let apart = work.batch.record.is_none();
-        let done = if apart {
-            let (ran, kept) = tokio::join!(
-                biased;
-                Transactions::new(self.context).run_witnessed(&mut tx, work, statements, &held.rows),
-                behind(|| self.keep(work, &held)),
-            );
-            ran.and(kept)
+        let rows = held.rows.len();
+        let done = if work.in_source().is_none() {
+            // Written by the time of the commit, and no batch waits for it before.
+            let entry = behind(|| self.write_entry(work, &held));
+            let (ran, written) = tokio::join!(biased; run_each(&mut tx, statements, rows), entry);
+            ran.and(written)
         } else {
             match record_kept(&mut tx, work, &held).await {
-                Ok(()) => Transactions::new(self.context).run_witnessed(&mut tx, work, statements, &held.rows).await,
+                Ok(()) => run_each(&mut tx, statements, rows).await,
                 Err(error) => Err(error),
             }
         };
@@ -156,10 +156,15 @@ impl<'s> BatchWriter<'s> {
     async fn lock(self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Locked> {
         let mut found: HashMap<&str, usize> = ids.iter().map(|id| (id.as_str(), 0)).collect();
         let mut rows = Vec::with_capacity(ids.len());
+        let is_named = Transactions::new(self.context).name_of(work).is_some();
+        let mut transaction = None;
         for row in tx.fetch(self.lock_statement(work, ids)).await? {
             let mut cells = Cells::new(row);
             // A collation may find a key that is written otherwise than it was named: that is another key.
             let Some(id) = cells.text()? else { continue };
+            if is_named {
+                transaction = cells.text()?;
+            }
             if let Some(times) = found.get_mut(id.as_str()) {
                 *times += 1;
                 rows.push((id, cells));
@@ -167,7 +172,7 @@ impl<'s> BatchWriter<'s> {
         }
         let shared = self.shared(tx, &found).await?;
         let missing = ids.iter().filter(|id| found.get(id.as_str()) == Some(&0)).cloned().collect();
-        Ok(Locked { rows, shared, missing })
+        Ok(Locked { rows, shared, transaction, missing })
     }
 
     /// Takes the framework's own locks on the rows that are held, and lets go of those that it was not given.
@@ -178,7 +183,7 @@ impl<'s> BatchWriter<'s> {
         for row in tx.fetch(&statement).await? {
             given.extend(Cells::new(row).text()?);
         }
-        let Held { rows, archive, settled } = held;
+        let Held { rows, archive, settled, .. } = held;
         archive.retain(|(id, _)| given.contains(id.as_str()));
         rows.retain(|row| {
             let had = given.contains(&row.id);
@@ -195,6 +200,9 @@ impl<'s> BatchWriter<'s> {
         let fill = Fill { ids, ..self.fill(work) };
         let mut sql = Sql::new(dialect);
         sql.push(&format!("SELECT {}", layout.key_text));
+        if let Some(name) = Transactions::new(self.context).name_of(work) {
+            sql.push(", ").push(name);
+        }
         if let Some(recipe) = &work.recipe {
             recipe.push_columns(&mut sql, layout, &fill);
         }

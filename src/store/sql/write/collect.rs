@@ -43,6 +43,7 @@ impl<'a> Writer<'a> {
     pub(crate) fn write(&mut self, locked: Locked) -> Result<()> {
         self.held.settled.extend(locked.shared.iter().map(|id| (JobId::new(id), failed(NOT_UNIQUE))));
         self.held.rows.reserve(locked.rows.len());
+        self.held.transaction = locked.transaction.or(self.held.transaction.take());
         for (id, cells) in locked.rows {
             if !locked.shared.contains(&id) {
                 self.row(id, cells)?;

@@ -13,8 +13,9 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::write::batch::{Statements, run_each};
-use crate::store::sql::write::verb::Work;
-use crate::store::{Budget, Ending, Result, SourceError};
+use crate::store::sql::write::journal::marker;
+use crate::store::sql::write::verb::{VerbMethod, Work};
+use crate::store::{Budget, Ending, JournalEntry, Result, SourceError};
 
 /// Names the transaction of a batch, and says how it ended.
 #[derive(Clone, Copy)]
@@ -27,26 +28,33 @@ impl<'s> Transactions<'s> {
         Self { context }
     }
 
-    /// Runs a verb's statements while the transaction is noted, so that the note costs the batch no time of its own.
-    pub(crate) async fn run_witnessed(
+    /// What reads the name of the transaction that acts on a batch, where the journal is to have it.
+    pub(crate) fn name_of(self, work: &Work<'_>) -> Option<&'static str> {
+        let is_noted = work.batch.journal.is_some() && work.in_source().is_none();
+        // What a command has had is not undone with the transaction.
+        let is_alone = !matches!(work.way, VerbMethod::Command(_));
+        self.context.layout.dialect.transaction().filter(|_| is_noted && is_alone)
+    }
+
+    /// Runs an undo's statements while its transaction is noted, so that the note costs the batch no time of its own.
+    pub(crate) async fn run_noted(
         self,
         tx: &mut Tx<'_>,
         work: &Work<'_>,
         statements: Statements<'_>,
         rows: &[BatchRow],
     ) -> Result<()> {
-        let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
-        let (Some(witness), Some(transaction)) = (witness, self.context.layout.dialect.transaction()) else {
+        let (Some(journal), Some(name)) = (&work.batch.journal, self.name_of(work)) else {
             return run_each(tx, statements, rows.len()).await;
         };
         let mut sql = Sql::new(self.context.layout.dialect);
-        sql.push(&format!("SELECT {transaction}"));
+        sql.push(&format!("SELECT {name}"));
         let Some(row) = tx.fetch(&sql.done()).await?.pop() else {
             return Err(SourceError::Layout("the transaction has no name".to_owned()));
         };
-        let name = Cells::new(row).text()?.unwrap_or_default();
-        let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
-        let (done, noted) = tokio::join!(biased; run_each(tx, statements, rows.len()), witness.note(&name, &ids));
+        let name = Cells::new(row).text()?;
+        let noted = journal.write(JournalEntry { rows: Vec::new(), marker: marker(name.as_ref(), rows) });
+        let (done, noted) = tokio::join!(biased; run_each(tx, statements, rows.len()), noted);
         done.and(noted)
     }
 

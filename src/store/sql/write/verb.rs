@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use toml::Spanned;
 
 use crate::adapter::{DeliverySpec, Live, Refusal, RelatedRows, Undo, Verb, VerbStep};
+use crate::db::TxJournal;
 use crate::domain::action::Action;
 use crate::store::sql::query::message::Recipe;
 use crate::store::sql::query::row_snapshot::Keeping;
@@ -12,7 +13,7 @@ use crate::store::sql::query::template::own_instants;
 use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::row_completeness::keep_of;
-use crate::store::{Availability, Batch, Result, SourceError};
+use crate::store::{Availability, Batch, Result, RowCopies, SourceError};
 
 /// What one attempt at a batch is made of.
 pub(crate) struct Work<'a> {
@@ -91,7 +92,7 @@ impl<'s> BatchWriter<'s> {
         }
         let verb = self.context.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
         let way = self.way(batch.action, verb)?;
-        let kept = batch.archive.as_ref().is_some_and(|archive| archive.wants_rows());
+        let kept = batch.journal.as_ref().is_some_and(|journal| journal.copies() == RowCopies::Whole);
         let own_instant = |step: &VerbStep| own_instants(step.sql.get_ref());
         Ok(Work {
             // A verb without a guard is refused when its file is read.
@@ -135,6 +136,11 @@ impl<'a> Work<'a> {
 }
 
 impl<'a> Work<'a> {
+    /// The record of the run, where it is in this database.
+    pub(crate) fn in_source(&self) -> Option<&'a dyn TxJournal> {
+        self.batch.journal.as_ref()?.in_source()
+    }
+
     /// What was kept of the jobs of the batch that it undoes, by key.
     pub(crate) fn snapshots(&self) -> HashMap<&'a str, &'a str> {
         let undo = self.batch.undo.iter();
