@@ -155,7 +155,8 @@ pub trait Store: Send + Sync {
 
     /// Applies an action to a batch and answers for each job at most once; what is `Done` is committed.
     ///
-    /// A batch may break off in the middle, when the database fails as a whole: what was answered for until then counts.
+    /// A batch may break off in the middle, when the database fails as a whole: what was answered for until then counts. Also where
+    /// another session has a lock: the store does not try again by itself.
     /// Applying it again is safe, as jobs that are no longer as they were chosen are skipped.
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied>;
 

@@ -18,6 +18,7 @@ use crate::store::{
     Availability, Batch, Budget, Cursor, Entry, HistogramQuery, Journal, JournalEntry, PageQuery, Result, Sort,
     SourceError, Standing, Store, Undoing,
 };
+use crate::triage::lock_retry;
 
 /// Jobs that are listed at the most, and at a time.
 const LISTED: usize = 500;
@@ -311,7 +312,7 @@ async fn act(
         journal: shelf.map(|shelf| shelf as Arc<dyn Journal>),
         undo: kept.map(|kept| Undoing { run: RUN.to_owned(), kept }),
     };
-    store.apply(batch, budget).await.whole().map_err(|e| e.to_string())
+    lock_retry::apply(store, batch, budget).await.whole().map_err(|e| e.to_string())
 }
 
 async fn rows(

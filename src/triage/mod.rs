@@ -6,6 +6,7 @@ pub mod conformance;
 pub mod deliver;
 pub mod freeze;
 pub mod live;
+mod lock_retry;
 pub mod outcomes;
 pub mod plan;
 mod plan_notes;

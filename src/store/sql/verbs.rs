@@ -1,21 +1,17 @@
-//! The verbs: which way a batch takes, how often it is tried, and what it would come to.
+//! The verbs: which way a batch takes, and what it would come to.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::store::sql::context::Context;
 use crate::store::sql::undo::recall::Recall;
 use crate::store::sql::undo::restore::Restore;
-use crate::store::sql::write::batch::{Attempt, BatchWriter, again, failed, with_all};
+use crate::store::sql::write::batch::{Attempt, BatchWriter, failed, with_all};
 use crate::store::sql::write::dry_run::{Asker, DryRun};
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::sql::write::verb::{VerbMethod, Work};
 use crate::store::{Applied, Batch, Broke, Budget, Result, SourceError};
-
-/// How often a batch is tried again after a deadlock or the like.
-const TRIES: u32 = 6;
 
 /// Applies batches.
 #[derive(Clone, Copy)]
@@ -55,7 +51,7 @@ impl<'s> Verbs<'s> {
         let mut waiting: Vec<Vec<String>> =
             DryRun::new(self.context).parts_of_work(&work, &valid).into_iter().rev().map(<[_]>::to_vec).collect();
         while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
-            match self.try_batch(&work, &ids, budget).await {
+            match self.attempt(&work, &ids, budget).await {
                 Ok(done) => outcomes.extend(done),
                 Err(Broke { error: SourceError::Refused { message, .. }, .. }) if ids.len() == 1 => {
                     let there = Restore::new(self.context).put_back_meanwhile(&work, &ids, budget).await?;
@@ -70,23 +66,6 @@ impl<'s> Verbs<'s> {
             }
         }
         Ok(())
-    }
-
-    /// One batch, tried again where the database asks for that.
-    async fn try_batch(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
-        let mut pause = Duration::from_millis(5);
-        for _ in 1..TRIES {
-            match self.attempt(work, ids, budget).await {
-                Err(broke) if again(&broke.error) => {
-                    // Two that ran into each other must not come back in step.
-                    let share = uuid::Uuid::new_v4().as_bytes()[0];
-                    tokio::time::sleep(pause / 2 + pause * u32::from(share) / 256).await;
-                    pause *= 2;
-                }
-                other => return other,
-            }
-        }
-        self.attempt(work, ids, budget).await
     }
 
     async fn attempt(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {

@@ -14,7 +14,7 @@ use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::CompletedBatch;
 use crate::store::{Applied, Batch, Broke, Deliver, SourceError, Standing};
-use crate::triage::undo;
+use crate::triage::{lock_retry, undo};
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
 const TRIES: u32 = 5;
@@ -127,7 +127,7 @@ impl RunExecutor<'_> {
         answer.halt = answer.halt.take().map(|halt| halt.masked(|why| self.desk.redactor.prose(why).into_owned()));
     }
 
-    /// What is told of a batch that is late. The store tries again by itself before it speaks of a lock.
+    /// What is told of a batch that is late. What is locked is tried again a few times before that is told.
     fn late(&self) -> &'static str {
         match self.options.deliver.is_some() || self.validator.is_some() {
             true => "no answer yet",
@@ -163,7 +163,7 @@ impl RunExecutor<'_> {
             journal: Some(Arc::clone(&self.journal)),
             undo,
         };
-        self.desk.store.apply(batch, &self.budget).await
+        lock_retry::apply(self.desk.store.as_ref(), batch, &self.budget).await
     }
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says
