@@ -11,8 +11,8 @@ use dlq_tui::domain::job::{JobDetail, JobId, State};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
-    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
-    PageQuery, Preparation, Result, Store, StoreInfo, Token, Unfit,
+    Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Ineligible,
+    Page, PageQuery, Preparation, Result, Store, StoreInfo, Token, TxStatus,
 };
 use futures_util::future::BoxFuture;
 
@@ -109,7 +109,7 @@ impl Store for Stopwatch {
         ids: &'a [JobId],
         by_state: bool,
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, Unfit)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Ineligible)>>> {
         self.store.unfit(action, ids, by_state, budget)
     }
 
@@ -165,8 +165,8 @@ impl Store for Stopwatch {
         self.store.traced(action, run, ids, budget)
     }
 
-    fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
-        self.store.ending(transaction, budget)
+    fn tx_status<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<TxStatus>> {
+        self.store.tx_status(transaction, budget)
     }
 
     fn outcome_of<'a>(

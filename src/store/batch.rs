@@ -54,7 +54,7 @@ pub struct Standing {
 
 /// Why an action cannot be done for a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfit {
+pub struct Ineligible {
     /// The reason, as it stands behind a number of jobs.
     pub because: String,
     /// Since when that is so, where it is known.
@@ -100,7 +100,7 @@ pub struct Undoing {
 
 /// How a transaction ended, as far as the database remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum TxStatus {
     /// All of it took effect.
     Committed,
     /// None of it did.
@@ -150,7 +150,7 @@ pub struct Applied {
     /// The jobs that are answered for.
     pub outcomes: Vec<JobOutcome>,
     /// Why there are others that are not.
-    pub broke: Option<Broke>,
+    pub broke: Option<Interrupted>,
 }
 
 impl Applied {
@@ -161,21 +161,21 @@ impl Applied {
     pub fn whole(self) -> Result<Vec<JobOutcome>> {
         match self.broke {
             None => Ok(self.outcomes),
-            Some(Broke { error, .. }) => Err(error),
+            Some(Interrupted { error, .. }) => Err(error),
         }
     }
 }
 
 /// Why a batch broke off before every job was answered for.
 #[derive(Debug)]
-pub struct Broke {
+pub struct Interrupted {
     /// What went wrong.
     pub error: SourceError,
     /// Whether jobs without an answer may have been acted on all the same; else nothing happened to them.
     pub unsure: bool,
 }
 
-impl Broke {
+impl Interrupted {
     /// An error of a COMMIT: without an answer to it nobody knows whether it took effect.
     pub fn at_commit(error: SourceError) -> Self {
         let unsure = error.retryable() && !matches!(error, SourceError::Locked(_));
@@ -183,7 +183,7 @@ impl Broke {
     }
 }
 
-impl From<SourceError> for Broke {
+impl From<SourceError> for Interrupted {
     fn from(error: SourceError) -> Self {
         Self { error, unsure: false }
     }

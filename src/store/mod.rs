@@ -18,7 +18,8 @@ use futures_util::future::BoxFuture;
 pub use crate::domain::budget::Budget;
 pub use crate::domain::source_error::{Outdated, Result, SourceError};
 pub use batch::{
-    Applied, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Standing, Undoing, Unfit,
+    Applied, Batch, Deliver, FreezeStep, Frozen, Ineligible, Interrupted, Message, Preparation, Standing, TxStatus,
+    Undoing,
 };
 pub use count::{Cell, Changes, CountedAfterPoll, HistogramQuery, HistogramStep, Writes};
 pub use info::{Availability, Identity, Offers, StoreInfo};
@@ -104,7 +105,7 @@ pub trait Store: Send + Sync {
         _ids: &'a [JobId],
         _by_state: bool,
         _budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, Unfit)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Ineligible)>>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
@@ -177,7 +178,7 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>>;
 
     /// How a transaction ended that [`Batch::journal`] was told of.
-    fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>>;
+    fn tx_status<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<TxStatus>>;
 
     /// Where replayed jobs have got to.
     fn outcome<'a>(

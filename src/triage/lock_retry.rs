@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::store::{Applied, Batch, Broke, Budget, SourceError, Store};
+use crate::store::{Applied, Batch, Budget, Interrupted, SourceError, Store};
 
 /// How often a batch is tried.
 const TRIES: u32 = 6;
@@ -22,7 +22,7 @@ pub(super) async fn apply(store: &dyn Store, mut batch: Batch, budget: &Budget) 
         let applied = store.apply(batch.clone(), budget).await;
         outcomes.extend(applied.outcomes);
         match applied.broke {
-            Some(Broke { error: SourceError::Locked(_), unsure: false }) => {}
+            Some(Interrupted { error: SourceError::Locked(_), unsure: false }) => {}
             broke => return Applied { outcomes, broke },
         }
         let answered: HashSet<&JobId> = outcomes.iter().map(|(id, _)| id).collect();
@@ -85,11 +85,11 @@ mod tests {
         let fake = Fake::of(5, |_| {});
         fake.with(|data| data.faults = (0..9).map(|_| InjectedFault::Before(locked())).collect());
         let applied = apply(&*fake, replay(5), &budget).await;
-        assert!(matches!(applied.broke, Some(Broke { error: SourceError::Locked(_), unsure: false })));
+        assert!(matches!(applied.broke, Some(Interrupted { error: SourceError::Locked(_), unsure: false })));
         assert_eq!(fake.with(|data| data.faults.len()), 9 - TRIES as usize);
         fake.with(|data| data.faults = [InjectedFault::Before(SourceError::Denied("no".into()))].into());
         let applied = apply(&*fake, replay(5), &budget).await;
-        assert!(matches!(applied.broke, Some(Broke { error: SourceError::Denied(_), .. })));
+        assert!(matches!(applied.broke, Some(Interrupted { error: SourceError::Denied(_), .. })));
         assert_eq!(fake.with(|data| data.live.len()), 0);
     }
 }

@@ -207,7 +207,8 @@ impl Store for Fake {
     fn apply<'a>(&'a self, mut batch: Batch, _: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             // Whether it took effect is not to be known from outside.
-            let failed = |error: SourceError| Applied { outcomes: Vec::new(), broke: Some(Broke::at_commit(error)) };
+            let failed =
+                |error: SourceError| Applied { outcomes: Vec::new(), broke: Some(Interrupted::at_commit(error)) };
             let fault = match self.with(|data| data.faults.pop_front()) {
                 Some(InjectedFault::Before(error)) => return failed(error),
                 Some(InjectedFault::Not) => None,
@@ -296,15 +297,15 @@ impl Store for Fake {
         })
     }
 
-    fn ending<'a>(&'a self, transaction: &'a str, _: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+    fn tx_status<'a>(&'a self, transaction: &'a str, _: &'a Budget) -> BoxFuture<'a, Result<TxStatus>> {
         let known = self.with(|data| {
             let endings = data.endings.as_ref()?;
             endings.get(transaction.parse::<usize>().ok()?).copied()
         });
         let ending = match known {
-            Some(true) => Ending::Committed,
-            Some(false) => Ending::Undone,
-            None => Ending::Unknown,
+            Some(true) => TxStatus::Committed,
+            Some(false) => TxStatus::Undone,
+            None => TxStatus::Unknown,
         };
         Box::pin(async move { Ok(ending) })
     }

@@ -47,8 +47,8 @@ pub use schema::sample_rows::sample;
 pub use write::foreign_keys::Following;
 
 use super::{
-    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
-    PageQuery, Preparation, Result, SourceError, Store, StoreInfo, Token, Unfit,
+    Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Ineligible,
+    Page, PageQuery, Preparation, Result, SourceError, Store, StoreInfo, Token, TxStatus,
 };
 use crate::adapter::Retention;
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
@@ -256,7 +256,7 @@ impl Store for SqlStore {
         ids: &'a [JobId],
         by_state: bool,
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, Unfit)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Ineligible)>>> {
         let refused = move |part| {
             Box::pin(Refusals::new(&self.context).refused(action, part, by_state, budget)) as BoxFuture<'a, _>
         };
@@ -297,8 +297,8 @@ impl Store for SqlStore {
         })
     }
 
-    fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
-        logged("ending", Transactions::new(&self.context).read_ending(transaction, budget), |_| 1)
+    fn tx_status<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<TxStatus>> {
+        logged("tx_status", Transactions::new(&self.context).read_tx_status(transaction, budget), |_| 1)
     }
 
     fn outcome_of<'a>(

@@ -11,7 +11,7 @@ use crate::store::sql::write::batch::{Attempt, BatchWriter, failed, with_all};
 use crate::store::sql::write::dry_run::{Asker, DryRun};
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::sql::write::verb::{VerbMethod, Work};
-use crate::store::{Applied, Batch, Broke, Budget, Result, SourceError};
+use crate::store::{Applied, Batch, Budget, Interrupted, Result, SourceError};
 
 /// Applies batches.
 #[derive(Clone, Copy)]
@@ -27,10 +27,10 @@ impl<'s> Verbs<'s> {
     pub(crate) async fn apply_batch(self, batch: Batch, budget: &Budget) -> Applied {
         let mut outcomes = Vec::new();
         let mut broke = self.work_through(&batch, budget, &mut outcomes).await.err();
-        if let Some(Broke { error: SourceError::Unfit { .. }, .. }) = &broke
+        if let Some(Interrupted { error: SourceError::Unfit { .. }, .. }) = &broke
             && let Err(outdated) = RowCompleteness::new(self.context).check_kept_now(batch.action, budget).await
         {
-            broke = broke.map(|broke| Broke { error: outdated, ..broke });
+            broke = broke.map(|broke| Interrupted { error: outdated, ..broke });
         }
         Applied { outcomes, broke }
     }
@@ -41,7 +41,7 @@ impl<'s> Verbs<'s> {
         batch: &Batch,
         budget: &Budget,
         outcomes: &mut Vec<JobOutcome>,
-    ) -> std::result::Result<(), Broke> {
+    ) -> std::result::Result<(), Interrupted> {
         let work = BatchWriter::new(self.context).work(batch)?;
         let mut seen = HashSet::new();
         let (valid, never): (Vec<&JobId>, Vec<&JobId>) =
@@ -53,12 +53,12 @@ impl<'s> Verbs<'s> {
         while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
             match self.attempt(&work, &ids, budget).await {
                 Ok(done) => outcomes.extend(done),
-                Err(Broke { error: SourceError::Refused { message, .. }, .. }) if ids.len() == 1 => {
+                Err(Interrupted { error: SourceError::Refused { message, .. }, .. }) if ids.len() == 1 => {
                     let there = Restore::new(self.context).put_back_meanwhile(&work, &ids, budget).await?;
                     let result = if there { JobResult::Skipped(SkipReason::AlreadyThere) } else { failed(&message) };
                     outcomes.extend(ids.iter().map(|id| (JobId::new(id), result.clone())));
                 }
-                Err(Broke { error: SourceError::Refused { .. }, .. }) => {
+                Err(Interrupted { error: SourceError::Refused { .. }, .. }) => {
                     let (left, right) = ids.split_at(ids.len() / 2);
                     waiting.extend([right.to_vec(), left.to_vec()]);
                 }

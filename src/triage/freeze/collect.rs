@@ -17,7 +17,7 @@ use crate::domain::job::{JobId, State};
 use crate::domain::redact::Masker;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
-use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, SourceError, Store, Unfit};
+use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, Ineligible, SourceError, Store};
 use crate::triage::plan::ActionScope;
 use crate::triage::progress::FreezeProgress;
 use crate::triage::replay_limit::ReplayLimit;
@@ -267,10 +267,10 @@ impl<'a> Freezer<'a> {
     /// Leaves out the jobs for which the layout does not allow the action, with `by_state` also as they stand.
     async fn leave_unfit(&mut self, jobs: &mut Vec<Frozen>, by_state: bool) -> Result<(), PlanError> {
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-        let unfit: HashMap<JobId, Unfit> =
+        let unfit: HashMap<JobId, Ineligible> =
             self.desk.store.unfit(self.action, &ids, by_state, self.budget).await?.into_iter().collect();
         jobs.retain(|job| !unfit.contains_key(&job.id));
-        for Unfit { because, since } in unfit.into_values() {
+        for Ineligible { because, since } in unfit.into_values() {
             let (jobs, first) = self.unfit.entry(because).or_insert((0, since));
             *jobs += 1;
             *first = (*first).into_iter().chain(since).min();

@@ -13,7 +13,7 @@ use super::stop_reason::StopReason;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::CompletedBatch;
-use crate::store::{Applied, Batch, Broke, Deliver, SourceError, Standing};
+use crate::store::{Applied, Batch, Deliver, Interrupted, SourceError, Standing};
 use crate::triage::{lock_retry, undo};
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
@@ -54,7 +54,7 @@ pub(super) struct Tried {
     /// The others.
     pub(super) left: Vec<JobId>,
     /// Why there are others.
-    pub(super) broke: Option<Broke>,
+    pub(super) broke: Option<Interrupted>,
 }
 
 /// Whether a part that failed again is left for what it is.
@@ -83,7 +83,7 @@ impl RunExecutor<'_> {
             answer.elapsed = answer.elapsed.max(started.elapsed());
             part.tries += 1;
             answer.settled.extend(tried.settled);
-            let Some(Broke { error, unsure }) = tried.broke else { continue };
+            let Some(Interrupted { error, unsure }) = tried.broke else { continue };
             part.ids = tried.left;
             part.doubtful |= unsure;
             if error.retryable() && is_given_up(&error, part.tries, &answer) {

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::batch::{BatchPart, Tried, tried};
 use super::executor::RunExecutor;
-use super::tx_status::TransactionStatus;
+use super::tx_status::TxStatusByJob;
 use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::ledger::{CompletedBatch, Run};
-use crate::store::{Broke, Ending, SourceError};
+use crate::store::{Interrupted, SourceError, TxStatus};
 use crate::triage::undo;
 
 /// Why a job counts as done although the store did not say so.
@@ -66,7 +66,7 @@ impl RunExecutor<'_> {
             Ok(judged) => settled.extend(judged),
             Err(error) => {
                 left.extend(looked_at);
-                broke = Some(Broke::from(error));
+                broke = Some(Interrupted::from(error));
             }
         }
         Tried { settled, left, broke }
@@ -142,7 +142,7 @@ impl RunExecutor<'_> {
         let evidence = Evidence {
             fates: self.fates(&gone).await?,
             archived: self.archived(&gone).await?,
-            testimony: self.testimony(&ids).await?,
+            tx_status: self.tx_status(&ids).await?,
             traces: self.traces(&ids).await?,
             brought_back: self.brought_back(&ids, &states).await?,
             states,
@@ -210,7 +210,7 @@ struct Evidence {
     fates: HashMap<JobId, ReplayStatus>,
     archived: Vec<JobId>,
     brought_back: Vec<JobId>,
-    testimony: TransactionStatus,
+    tx_status: TxStatusByJob,
     traces: Traces,
 }
 
@@ -226,10 +226,10 @@ impl Traces {
 
 impl Evidence {
     fn judge(&self, action: Action, (id, result): JobOutcome) -> CompletedBatch {
-        match self.testimony.of(&id) {
-            Ending::Committed => return CompletedBatch { outcome: (id, JobResult::Done), note: Some(COMMITTED) },
-            Ending::Undone => return (id, result).into(),
-            Ending::Unknown => {}
+        match self.tx_status.of(&id) {
+            TxStatus::Committed => return CompletedBatch { outcome: (id, JobResult::Done), note: Some(COMMITTED) },
+            TxStatus::Undone => return (id, result).into(),
+            TxStatus::Unknown => {}
         }
         let seen = |id| CompletedBatch { outcome: (id, JobResult::Done), note: Some(SEEN) };
         match (action, self.states.get(&id)) {

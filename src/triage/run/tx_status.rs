@@ -8,33 +8,33 @@ use std::collections::{HashMap, HashSet};
 use super::executor::RunExecutor;
 use crate::domain::job::JobId;
 use crate::ledger::LedgerError;
-use crate::store::{Ending, SourceError};
+use crate::store::{SourceError, TxStatus};
 
 /// How our transactions on each job ended.
-pub(super) struct TransactionStatus {
-    known: HashMap<JobId, Ending>,
+pub(super) struct TxStatusByJob {
+    known: HashMap<JobId, TxStatus>,
     /// Of jobs that no transaction was noted for.
-    others: Ending,
+    others: TxStatus,
 }
 
-impl TransactionStatus {
+impl TxStatusByJob {
     /// Whether one of them took effect. A transaction is noted before it commits, so where all that were noted were
     /// undone, nothing was committed.
-    pub(super) fn of(&self, id: &JobId) -> Ending {
+    pub(super) fn of(&self, id: &JobId) -> TxStatus {
         self.known.get(id).copied().unwrap_or(self.others)
     }
 
     /// What a record says that is written along with the effect: these were done, and of the `others` it says the same.
-    fn recorded(done: Vec<JobId>, others: Ending) -> Self {
-        Self { known: done.into_iter().map(|id| (id, Ending::Committed)).collect(), others }
+    fn recorded(done: Vec<JobId>, others: TxStatus) -> Self {
+        Self { known: done.into_iter().map(|id| (id, TxStatus::Committed)).collect(), others }
     }
 
-    fn add(&mut self, id: JobId, ending: Ending) {
-        let known = self.known.entry(id).or_insert(ending);
-        *known = match (*known, ending) {
-            (Ending::Committed, _) | (_, Ending::Committed) => Ending::Committed,
-            (Ending::Unknown, _) | (_, Ending::Unknown) => Ending::Unknown,
-            (Ending::Undone, Ending::Undone) => Ending::Undone,
+    fn add(&mut self, id: JobId, status: TxStatus) {
+        let known = self.known.entry(id).or_insert(status);
+        *known = match (*known, status) {
+            (TxStatus::Committed, _) | (_, TxStatus::Committed) => TxStatus::Committed,
+            (TxStatus::Unknown, _) | (_, TxStatus::Unknown) => TxStatus::Unknown,
+            (TxStatus::Undone, TxStatus::Undone) => TxStatus::Undone,
         };
     }
 }
@@ -49,26 +49,26 @@ impl RunExecutor<'_> {
         })
     }
 
-    pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<TransactionStatus, SourceError> {
+    pub(super) async fn tx_status(&self, ids: &[JobId]) -> Result<TxStatusByJob, SourceError> {
         if self.records_with_effect() {
             // What is not there did not happen, but for what a command may have had before it could be written down.
-            let others = if self.goes_outside() { Ending::Unknown } else { Ending::Undone };
-            return Ok(TransactionStatus::recorded(self.recorded(ids).await?, others));
+            let others = if self.goes_outside() { TxStatus::Unknown } else { TxStatus::Undone };
+            return Ok(TxStatusByJob::recorded(self.recorded(ids).await?, others));
         }
         let wanted: HashSet<&JobId> = ids.iter().collect();
         let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| SourceError::Input(e.to_string()))?;
         // No transaction commits before it was noted: where none was, nothing happened.
         let noted = self.desk.store.info().remembers && !self.goes_outside();
-        let others = if noted { Ending::Undone } else { Ending::Unknown };
-        let mut testimony = TransactionStatus { known: HashMap::new(), others };
+        let others = if noted { TxStatus::Undone } else { TxStatus::Unknown };
+        let mut tx_status = TxStatusByJob { known: HashMap::new(), others };
         for (name, mut jobs) in notes {
             jobs.retain(|id| wanted.contains(id));
             if jobs.is_empty() {
                 continue;
             }
-            let ending = self.desk.store.ending(&name, &self.budget).await?;
-            jobs.into_iter().for_each(|id| testimony.add(id, ending));
+            let status = self.desk.store.tx_status(&name, &self.budget).await?;
+            jobs.into_iter().for_each(|id| tx_status.add(id, status));
         }
-        Ok(testimony)
+        Ok(tx_status)
     }
 }

@@ -7,7 +7,7 @@ use super::batch::BatchPart;
 use super::executor::RunExecutor;
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobDetail, JobId};
-use crate::store::{Applied, Broke, Message, SourceError, Standing};
+use crate::store::{Applied, Interrupted, Message, SourceError, Standing};
 use crate::triage::validate::message;
 
 impl RunExecutor<'_> {
@@ -16,7 +16,7 @@ impl RunExecutor<'_> {
         let Some(validator) = &self.validator else { return self.apply(ids, part).await };
         let (asked, mut outcomes) = match self.read(ids, &part.standing).await {
             Ok(read) => read,
-            Err(error) => return Applied { outcomes: Vec::new(), broke: Some(Broke::from(error)) },
+            Err(error) => return Applied { outcomes: Vec::new(), broke: Some(Interrupted::from(error)) },
         };
         if asked.is_empty() {
             return Applied { outcomes, broke: None };

@@ -64,7 +64,7 @@ const BANNED: &[(&str, &str, usize)] = &[
     ("=kept",                   "row_snapshot, stored",                          5),
     ("twin",                    "archive_table",                                  3),
     ("books",                   "progress",                                       1),
-    ("testimony",               "transaction_status",                             1),
+    ("testimony",               "transaction_status",                             0),
     ("witness witnessed",       "transaction_id",                                 0),
     ("halt halted",             "stop_reason, stop",                              0),
     ("fate",                    "outcome",                                        2),

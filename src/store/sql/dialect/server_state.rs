@@ -57,7 +57,7 @@ pub(crate) trait ServerState: Sync {
     }
 
     /// How such a transaction ended, in one row: `committed`, `aborted`, anything else where that is not known.
-    fn ending(&self, _transaction: &str) -> Option<Statement> {
+    fn tx_status(&self, _transaction: &str) -> Option<Statement> {
         None
     }
 }

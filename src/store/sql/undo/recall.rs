@@ -22,7 +22,7 @@ use crate::store::sql::write::dry_run::{Asker, DryRun};
 use crate::store::sql::write::journal::record_done;
 use crate::store::sql::write::transaction_id::Transactions;
 use crate::store::sql::write::verb::Work;
-use crate::store::{Broke, Budget, Result};
+use crate::store::{Budget, Interrupted, Result};
 
 /// Why a replay that kept nothing cannot be undone.
 const NOTHING_KEPT: &str = "the ledger has nothing of how it was before";
@@ -131,7 +131,7 @@ impl<'s> Recall<'s> {
         if let Err(error) = record_done(&mut tx, work, &rows).await {
             return undo(tx, error.into()).await;
         }
-        tx.commit().await.map_err(Broke::at_commit)?;
+        tx.commit().await.map_err(Interrupted::at_commit)?;
         Ok(with_all(settled, &rows, |_| JobResult::Done))
     }
 

@@ -18,7 +18,7 @@ use crate::store::sql::write::dry_run::{Asker, DryRun};
 use crate::store::sql::write::journal::record_done;
 use crate::store::sql::write::transaction_id::Transactions;
 use crate::store::sql::write::verb::Work;
-use crate::store::{Broke, Budget, Result, SourceError};
+use crate::store::{Budget, Interrupted, Result, SourceError};
 
 /// Values of one INSERT at the most; databases allow some ten thousands.
 const VALUES: usize = 8_000;
@@ -111,7 +111,7 @@ impl<'s> Restore<'s> {
         if let Err(error) = record_done(&mut tx, work, &rows).await {
             return undo(tx, error.into()).await;
         }
-        tx.commit().await.map_err(Broke::at_commit)?;
+        tx.commit().await.map_err(Interrupted::at_commit)?;
         settled.extend(lost);
         Ok(with_all(settled, &rows, |_| JobResult::Done))
     }
@@ -139,7 +139,7 @@ impl<'s> Restore<'s> {
         work: &Work<'_>,
         ids: &[String],
         budget: &Budget,
-    ) -> std::result::Result<bool, Broke> {
+    ) -> std::result::Result<bool, Interrupted> {
         if work.batch.action != Action::Restore {
             return Ok(false);
         }

@@ -28,7 +28,7 @@ use crate::store::sql::write::journal::{record_done, record_kept};
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::sql::write::transaction_id::Transactions;
 use crate::store::sql::write::verb::{VerbMethod, Work};
-use crate::store::{Broke, Budget, Result, SourceError, Standing};
+use crate::store::{Budget, Interrupted, Result, SourceError, Standing};
 
 /// The rows of a batch are locked by as many statements, each of some rows at least.
 const SLICES: usize = 4;
@@ -47,7 +47,7 @@ pub(crate) struct Filled {
 pub(crate) type Statements<'a> = Box<dyn Iterator<Item = Filled> + Send + 'a>;
 
 /// What one attempt brought: an outcome for every job, or why there is none.
-pub(crate) type Attempt = std::result::Result<Vec<JobOutcome>, Broke>;
+pub(crate) type Attempt = std::result::Result<Vec<JobOutcome>, Interrupted>;
 
 /// The rows that an attempt holds.
 #[derive(Default)]
@@ -120,7 +120,7 @@ impl<'s> BatchWriter<'s> {
         if let Err(error) = record_done(&mut tx, work, &held.rows).await {
             return undo(tx, error.into()).await;
         }
-        tx.commit().await.map_err(Broke::at_commit)?;
+        tx.commit().await.map_err(Interrupted::at_commit)?;
         Ok(with_all(held.settled, &held.rows, |_| JobResult::Done))
     }
 

@@ -13,7 +13,7 @@ use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::write::batch::{Attempt, BatchWriter, again, failed, undo, with_all};
 use crate::store::sql::write::journal::recorded;
 use crate::store::sql::write::verb::Work;
-use crate::store::{Broke, Budget, Message, Result, SourceError};
+use crate::store::{Budget, Interrupted, Message, Result, SourceError};
 
 /// How often settling is tried while the database is away or locked, before the jobs are left as they were claimed.
 const TRIES: u32 = 12;
@@ -47,7 +47,7 @@ impl<'s> BatchWriter<'s> {
         if let Err(error) = self.run_steps(&mut tx, work, &command.claim, &held.rows).await {
             return undo(tx, error.into()).await;
         }
-        tx.commit().await.map_err(Broke::at_commit)?;
+        tx.commit().await.map_err(Interrupted::at_commit)?;
         let message = |row: &BatchRow| Some(Message { id: JobId::new(&row.id), json: row.message.clone()? });
         let answers = deliver.deliver(held.rows.iter().filter_map(message).collect()).await;
         let answers: HashMap<JobId, std::result::Result<(), String>> = answers.into_iter().collect();

@@ -11,7 +11,7 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::contract;
 use crate::store::sql::query::layout::Part;
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::{Budget, Result, SourceError, Unfit};
+use crate::store::{Budget, Ineligible, Result, SourceError};
 
 /// What the statement says of a job that a worker holds, of one that is in no state for the action, and of all others.
 const HELD: i64 = -3;
@@ -37,7 +37,7 @@ impl<'s> Refusals<'s> {
         ids: &[JobId],
         by_state: bool,
         budget: &Budget,
-    ) -> Result<Vec<(JobId, Unfit)>> {
+    ) -> Result<Vec<(JobId, Ineligible)>> {
         let verb = self.context.layout.spec.verbs.get(action);
         let refusals = verb.map_or(&[][..], |verb| &verb.refuse);
         let when = verb.and_then(|verb| verb.when.as_ref()).filter(|_| by_state).map(|when| when.get_ref().as_str());
@@ -64,7 +64,7 @@ impl<'s> Refusals<'s> {
                 },
             };
             let since = since.filter(|_| which == HELD).map(Timestamp);
-            refused.extend(id.map(|id| (JobId::new(id), Unfit { because, since })));
+            refused.extend(id.map(|id| (JobId::new(id), Ineligible { because, since })));
         }
         Ok(refused)
     }

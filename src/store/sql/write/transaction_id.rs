@@ -15,7 +15,7 @@ use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::write::batch::{Statements, run_each};
 use crate::store::sql::write::journal::marker;
 use crate::store::sql::write::verb::{VerbMethod, Work};
-use crate::store::{Budget, Ending, JournalEntry, Result, SourceError};
+use crate::store::{Budget, JournalEntry, Result, SourceError, TxStatus};
 
 /// Names the transaction of a batch, and says how it ended.
 #[derive(Clone, Copy)]
@@ -84,19 +84,19 @@ impl<'s> Transactions<'s> {
         Ok(Some(traced))
     }
 
-    pub(crate) async fn read_ending(self, transaction: &str, budget: &Budget) -> Result<Ending> {
-        let Some(statement) = self.context.layout.dialect.ending(transaction) else { return Ok(Ending::Unknown) };
+    pub(crate) async fn read_tx_status(self, transaction: &str, budget: &Budget) -> Result<TxStatus> {
+        let Some(statement) = self.context.layout.dialect.tx_status(transaction) else { return Ok(TxStatus::Unknown) };
         let rows = match self.context.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // A transaction that this server has not come to yet: it was restored from a copy. Or it does not know the function.
-            Err(SourceError::Refused { .. } | SourceError::Unfit { .. }) => return Ok(Ending::Unknown),
+            Err(SourceError::Refused { .. } | SourceError::Unfit { .. }) => return Ok(TxStatus::Unknown),
             Err(error) => return Err(error),
         };
         let word = rows.into_iter().next().map(|row| Cells::new(row).text()).transpose()?.flatten();
         Ok(match word.as_deref() {
-            Some("committed") => Ending::Committed,
-            Some("aborted") => Ending::Undone,
-            _ => Ending::Unknown,
+            Some("committed") => TxStatus::Committed,
+            Some("aborted") => TxStatus::Undone,
+            _ => TxStatus::Unknown,
         })
     }
 }

@@ -50,7 +50,7 @@ impl ServerState for PostgresDialect {
         Some("pg_current_xact_id()::text")
     }
 
-    fn ending(&self, transaction: &str) -> Option<Statement> {
+    fn tx_status(&self, transaction: &str) -> Option<Statement> {
         let mut sql = Sql::new(&PostgresDialect);
         let place = sql.text(transaction);
         sql.push(&format!("SELECT pg_xact_status({place}::text::xid8)::text"));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Batch, Cursor, Ending, Journal, JournalEntry, RowCopies, Sort, SourceError, Store, TxMarker};
+use dlq_tui::store::{Batch, Cursor, Journal, JournalEntry, RowCopies, Sort, SourceError, Store, TxMarker, TxStatus};
 use futures_util::future::BoxFuture;
 
 use crate::fixtures::Layout;
@@ -37,7 +37,7 @@ fn replay(ids: &[JobId], notes: &Arc<Notes>) -> Batch {
 
 #[tokio::test]
 async fn the_database_tells_later_how_the_transaction_of_a_batch_ended_where_it_can() {
-    for db in harness::every_engine("witness").await {
+    for db in harness::every_engine("tx_status").await {
         let layout = Layout::JobsDlq;
         layout.seed(&db, 20).await;
         // A row that the live table refuses: its batch is undone and halved.
@@ -53,20 +53,20 @@ async fn the_database_tells_later_how_the_transaction_of_a_batch_ended_where_it_
         let mut committed: Vec<JobId> = Vec::new();
         let told = notes.told.lock().expect("a lock").clone();
         for (transaction, jobs) in &told {
-            if store.ending(transaction, &budget()).await.expect("an ending") == Ending::Committed {
+            if store.tx_status(transaction, &budget()).await.expect("a status") == TxStatus::Committed {
                 committed.extend(jobs.clone());
             }
         }
         committed.sort();
         if db.engine == Engine::Postgres {
             assert_eq!(committed.iter().collect::<Vec<_>>(), done);
-            assert_eq!(store.ending(&told[0].0, &budget()).await.expect("an ending"), Ending::Undone);
+            assert_eq!(store.tx_status(&told[0].0, &budget()).await.expect("a status"), TxStatus::Undone);
         } else {
             assert!(told.is_empty());
         }
         // A transaction that this server has not come to.
-        let ending = store.ending("9000000000000000", &budget()).await.expect("an ending");
-        assert_eq!(ending, Ending::Unknown, "{}", db.engine.name());
+        let status = store.tx_status("9000000000000000", &budget()).await.expect("a status");
+        assert_eq!(status, TxStatus::Unknown, "{}", db.engine.name());
     }
 }
 
