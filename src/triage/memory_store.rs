@@ -1,6 +1,9 @@
-//! A store in memory, for the logic of the engine only: the real ones are tested against real databases.
+//! A whole store in memory, for tests of what works on stores: the real ones are tested against real databases.
 
 mod data;
+mod reads;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,6 +11,7 @@ use futures_util::future::BoxFuture;
 
 use self::data::number;
 pub(crate) use self::data::{Data, InjectedFault, Row};
+use self::reads::entry_of;
 use super::StoreContext;
 use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
 use crate::domain::facet::Facet;
@@ -70,31 +74,6 @@ impl Fake {
     }
 }
 
-fn position(id: &u64) -> Position {
-    Position { key: None, id: JobId::new(id.to_string()) }
-}
-
-fn entry(id: u64, state: State) -> Entry {
-    Entry { row: row(id, state), position: position(&id), lineage: None }
-}
-
-fn row(id: u64, state: State) -> JobRow {
-    JobRow {
-        id: JobId::new(id.to_string()),
-        at: Some(Timestamp(id as i64)),
-        state,
-        native_state: state.word().into(),
-        error_class: Some(["Boom", "Crash"][(id % 2) as usize].into()),
-        message: None,
-        job_class: None,
-        queue: None,
-        worker: None,
-        reason: None,
-        attempts: None,
-        max_attempts: None,
-    }
-}
-
 impl Store for Fake {
     fn info(&self) -> &StoreInfo {
         &self.info
@@ -112,46 +91,21 @@ impl Store for Fake {
         Box::pin(async { Ok(None) })
     }
 
-    fn histogram<'a>(&'a self, _: HistogramQuery, _: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
-        Box::pin(async { Err(SourceError::Input("not in memory".into())) })
+    fn histogram<'a>(&'a self, query: HistogramQuery, _: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
+        Box::pin(async move { Ok(self.with(|data| data.count(&query))) })
     }
 
     fn totals<'a>(&'a self, _: bool, _: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
-        Box::pin(async { Ok(Vec::new()) })
+        Box::pin(async { Ok(self.with(|data| data.totals())) })
     }
 
-    /// Steps of two rows, every other one empty, newest first.
     fn page<'a>(&'a self, query: PageQuery, _: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        Box::pin(async move {
-            let ids: Vec<u64> = self.with(|data| data.rows.keys().rev().copied().collect());
-            let backwards = matches!(query.cursor, Cursor::End | Cursor::Before(_));
-            let at = |p: &Position| ids.iter().position(|id| *id == number(&p.id)).unwrap_or(0);
-            let (from, to) = match &query.cursor {
-                Cursor::Start => (0, 2),
-                Cursor::After(place) | Cursor::Unordered(Unordered { beyond: place, .. }) => {
-                    (at(place) + 1, at(place) + 3)
-                }
-                Cursor::End => (ids.len().saturating_sub(2), ids.len()),
-                Cursor::Before(place) => (at(place).saturating_sub(2), at(place)),
-            };
-            let window = &ids[from.min(ids.len())..to.min(ids.len())];
-            let entries: Vec<Entry> =
-                window.iter().filter(|id| *id % 4 < 2).map(|id| entry(*id, State::Dead)).take(query.limit).collect();
-            let next = match backwards {
-                true => window.first().filter(|_| from > 0).map(|id| Cursor::Before(position(id))),
-                false => window.last().filter(|_| to < ids.len()).map(|id| Cursor::After(position(id))),
-            };
-            let scanned = Scanned { rows: window.len() as u64, share: 0.5 };
-            Ok(Page { entries, next, scanned: Some(scanned) })
-        })
+        Box::pin(async move { Ok(self.with(|data| data.page(&query))) })
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
         Box::pin(async move {
-            Ok(self.with(|data| {
-                let found = ids.iter().filter_map(|id| Some((number(id), data.rows.get(&number(id))?.state)));
-                found.map(|(id, state)| entry(id, state)).collect()
-            }))
+            Ok(self.with(|data| ids.iter().filter_map(|id| Some(entry_of(data.row(number(id))?))).collect()))
         })
     }
 
@@ -167,40 +121,30 @@ impl Store for Fake {
                 decoded_from: Vec::new(),
                 lineage: None,
             };
-            Ok(self.with(|data| {
-                let found = ids.iter().filter_map(|id| Some((number(id), data.rows.get(&number(id))?.state)));
-                found.map(|(id, state)| detail(row(id, state))).collect()
-            }))
+            Ok(self.with(|data| ids.iter().filter_map(|id| Some(detail(data.row(number(id))?))).collect()))
         })
     }
 
     fn changes<'a>(
         &'a self,
-        _: Option<&'a Token>,
-        _: Facet,
-        _: &'a Filter,
+        since: Option<&'a Token>,
+        facet: Facet,
+        filter: &'a Filter,
         _: &'a Budget,
     ) -> BoxFuture<'a, Result<Changes>> {
-        Box::pin(async { Err(SourceError::Input("not in memory".into())) })
+        Box::pin(async move { Ok(self.with(|data| data.changes(since, facet, filter))) })
     }
 
-    /// Steps of seven rows, newest first.
+    /// Steps of seven rows.
     fn freeze<'a>(&'a self, filter: &'a Filter, cursor: Cursor, _: &'a Budget) -> BoxFuture<'a, Result<FreezeStep>> {
         Box::pin(async move {
-            let below = match cursor {
-                Cursor::After(place) => number(&place.id),
-                _ => u64::MAX,
-            };
-            self.with(|data| data.frozen_by = filter.to_string());
-            let found: Vec<(u64, State)> =
-                self.with(|data| data.rows.range(..below).rev().take(7).map(|(id, row)| (*id, row.state)).collect());
-            let next = found
-                .last()
-                .filter(|(id, _)| *id > 0)
-                .map(|(id, _)| Cursor::After(Position { key: None, id: JobId::new(id.to_string()) }));
-            let scanned = Scanned { rows: found.len() as u64, share: 0.5 };
-            let jobs = found.into_iter().map(|(id, state)| Frozen::of(entry(id, state)));
-            Ok(FreezeStep { jobs: jobs.collect(), next, scanned })
+            let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor, limit: 7 };
+            let page = self.with(|data| {
+                data.frozen_by = filter.to_string();
+                data.page(&query)
+            });
+            let scanned = Scanned { rows: page.entries.len() as u64, share: 0.5 };
+            Ok(FreezeStep { jobs: page.entries.into_iter().map(Frozen::of).collect(), next: page.next, scanned })
         })
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use futures_util::future::BoxFuture;
 
 use crate::domain::action::{Action, JobResult, SkipReason};
-use crate::domain::job::{JobId, State};
+use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::time::Timestamp;
 use crate::store::*;
 
@@ -51,6 +51,8 @@ pub(crate) struct Data {
     /// Batches that the store was asked for.
     pub(crate) asked: usize,
     pub(crate) clock: Timestamp,
+    /// When the first job died; each died a microsecond after the one before.
+    pub(crate) first_death: Timestamp,
     /// The filter of the latest freeze.
     pub(crate) frozen_by: String,
     /// Replayed jobs that no live queue shows any more.
@@ -67,11 +69,32 @@ pub(crate) struct Data {
     pub(crate) told: BTreeMap<u64, Option<Timestamp>>,
     /// What the database says that it is.
     pub(crate) identity: Option<Identity>,
+    /// A fault of the store: it acts on jobs that are not dead any more.
+    pub(crate) acts_twice: bool,
     /// Bytes that what is kept of a row has more than it needs.
     pub(crate) padding: usize,
 }
 
 impl Data {
+    /// A job as lists show it, where it is there.
+    pub(super) fn row(&self, id: u64) -> Option<JobRow> {
+        let state = self.rows.get(&id)?.state;
+        Some(JobRow {
+            id: JobId::new(id.to_string()),
+            at: Some(Timestamp(self.first_death.0 + id as i64)),
+            state,
+            native_state: state.word().into(),
+            error_class: Some(["Boom", "Crash"][(id % 2) as usize].into()),
+            message: None,
+            job_class: None,
+            queue: None,
+            worker: None,
+            reason: None,
+            attempts: None,
+            max_attempts: None,
+        })
+    }
+
     /// Does to a job what the batch asks for.
     pub(super) fn apply(&mut self, batch: &Batch, id: &JobId) -> JobResult {
         let n = number(id);
@@ -80,12 +103,20 @@ impl Data {
             self.rows.insert(n, Row { state: State::Dead, locked: 0, refuses: None });
             return JobResult::Done;
         }
+        if batch.action == Action::Recall
+            && let Some(at) = self.live.iter().position(|live| *live == n)
+        {
+            self.live.remove(at);
+            self.rows.insert(n, Row { state: State::Dead, locked: 0, refuses: None });
+            return JobResult::Done;
+        }
         let Some(row) = self.rows.get_mut(&n) else { return JobResult::Skipped(SkipReason::Gone) };
         if row.locked > 0 {
             row.locked -= 1;
             return JobResult::Skipped(SkipReason::Locked);
         }
-        if row.state != State::Dead {
+        let wanted = if batch.action == Action::Reopen { State::Ignored } else { State::Dead };
+        if row.state != wanted && !self.acts_twice {
             return JobResult::Skipped(SkipReason::Changed);
         }
         if let Some(reason) = row.refuses {

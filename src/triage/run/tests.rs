@@ -616,7 +616,9 @@ async fn named_jobs_that_are_not_there_are_told_by_their_ids() {
 #[tokio::test]
 async fn times_of_a_filter_count_from_the_sources_clock() {
     let bench = Bench::new(3).await;
-    bench.fake.with(|data| data.clock = Timestamp(1_600_000_000_000_000));
+    bench.fake.with(|data| {
+        (data.clock, data.first_death) = (Timestamp(1_600_000_000_000_000), Timestamp(1_600_000_000_000_000))
+    });
     let plan = bench.plan(ActionScope::Filter(Filter::parse("since:1h").unwrap()), Action::Replay).await.unwrap();
     let counted = Filter::parse("since:1h").unwrap().resolve(Timestamp(1_600_000_000_000_000)).to_string();
     assert_eq!(

@@ -1,0 +1,202 @@
+//! What the store in memory is asked for: rows in order, and counts.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::data::{Data, number};
+use crate::domain::facet::Facet;
+use crate::domain::filter::{CompiledFilter, Filter, Key, Subject};
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
+use crate::domain::job::{JobRow, State};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::store::*;
+
+/// Rows that one step of a count reads.
+const STEP: usize = 25;
+/// Rows of a bucket.
+const BUCKET: u64 = 10;
+
+/// What was counted, by bucket and value.
+type Cells = BTreeMap<(i64, Option<Untrusted>), u64>;
+
+/// What polls remember: the cells as they were counted last.
+#[derive(Clone, Debug)]
+struct Polled(Cells);
+
+/// A count that goes on below a row.
+#[derive(Clone, Debug)]
+struct Unfinished {
+    cells: Cells,
+    below: u64,
+}
+
+struct Job<'a>(&'a JobRow);
+
+impl Subject for Job<'_> {
+    fn text(&self, key: &Key) -> Option<Cow<'_, str>> {
+        match key {
+            Key::Error => self.0.error_class.as_ref().map(|class| class.exact().into()),
+            Key::Native => Some(self.0.native_state.exact().into()),
+            Key::Id => Some(self.0.id.as_str().into()),
+            _ => None,
+        }
+    }
+
+    fn number(&self, _: &Key) -> Option<i64> {
+        None
+    }
+
+    fn time(&self, _: &Key) -> Option<Timestamp> {
+        self.0.at
+    }
+
+    fn state(&self) -> State {
+        self.0.state
+    }
+
+    fn arguments(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    fn argument_values(&self, _: &[String]) -> Vec<Cow<'_, str>> {
+        Vec::new()
+    }
+}
+
+/// A filter as stores take it: dead jobs, unless it asks for states.
+struct Passes {
+    filter: CompiledFilter,
+    is_of_dead: bool,
+}
+
+impl Passes {
+    fn new(filter: &Filter, now: Timestamp) -> Self {
+        let is_of_dead = !filter.clauses().iter().any(|clause| clause.key == Key::State);
+        Self { filter: filter.without(&Key::Replayed).compile(now), is_of_dead }
+    }
+
+    fn lets_in(&self, row: &JobRow) -> bool {
+        (!self.is_of_dead || row.state == State::Dead) && self.filter.matches(&Job(row))
+    }
+}
+
+impl Data {
+    /// A page in the order of the list, newest first.
+    pub(super) fn page(&self, query: &PageQuery) -> Page {
+        let passes = Passes::new(&query.filter, self.clock);
+        let newest_first = self.rows.keys().rev().filter_map(|id| self.row(*id));
+        let passing: Vec<JobRow> = newest_first.filter(|row| passes.lets_in(row)).collect();
+        let before = |place: &Position| passing.iter().take_while(|row| number(&row.id) > number(&place.id)).count();
+        let range = match &query.cursor {
+            Cursor::Start => 0..passing.len().min(query.limit),
+            Cursor::After(place) | Cursor::Unordered(Unordered { beyond: place, .. }) => {
+                let from = passing.iter().take_while(|row| number(&row.id) >= number(&place.id)).count();
+                from..passing.len().min(from + query.limit)
+            }
+            Cursor::End => passing.len().saturating_sub(query.limit)..passing.len(),
+            Cursor::Before(place) => before(place).saturating_sub(query.limit)..before(place),
+        };
+        let next = match query.cursor {
+            Cursor::End | Cursor::Before(_) => (range.start > 0).then(|| Cursor::Before(place(&passing[range.start]))),
+            _ => (range.end < passing.len() && range.end > 0).then(|| Cursor::After(place(&passing[range.end - 1]))),
+        };
+        Page { entries: passing[range].iter().cloned().map(entry_of).collect(), next, scanned: None }
+    }
+
+    /// A step of a count by a facet.
+    pub(super) fn count(&self, query: &HistogramQuery) -> HistogramStep {
+        let resume = query.resume.as_ref().and_then(Token::state::<Unfinished>).cloned();
+        let Unfinished { mut cells, below } = resume.unwrap_or(Unfinished { cells: Cells::new(), below: u64::MAX });
+        let rows: Vec<u64> = self.rows.range(..below).rev().take(STEP).map(|(id, _)| *id).collect();
+        let last = rows.last().copied().filter(|last| self.rows.range(..last).next().is_some());
+        self.add(&mut cells, rows, query.facet, &query.filter);
+        let histogram = histogram(query.facet, &cells, self.clock, last.map(|_| 0.5));
+        let Some(below) = last else {
+            let recent = contract(&cells);
+            let token = Some(Token::new(Polled(cells)));
+            return HistogramStep { token, recent, recent_from: Some(0), ..HistogramStep::of(histogram) };
+        };
+        HistogramStep { resume: Some(Token::new(Unfinished { cells, below })), ..HistogramStep::of(histogram) }
+    }
+
+    /// What changed since a poll or a count.
+    pub(super) fn changes(&self, since: Option<&Token>, facet: Facet, filter: &Filter) -> Changes {
+        let mut cells = Cells::new();
+        self.add(&mut cells, self.rows.keys().copied().collect(), facet, filter);
+        let (since, missed) = since.and_then(polled).unzip();
+        let changed = since.is_none_or(|since| since != cells);
+        Changes {
+            changed,
+            uncounted: false,
+            unsettled: false,
+            missed: missed.unwrap_or_default(),
+            writes: None,
+            from_bucket: 0,
+            cells: if changed { contract(&cells) } else { Vec::new() },
+            token: Token::new(Polled(cells)),
+            server_time: self.clock,
+            cost: Duration::ZERO,
+            needs_reopen: false,
+        }
+    }
+
+    /// Jobs by state.
+    pub(super) fn totals(&self) -> Vec<(State, Count)> {
+        let mut totals: BTreeMap<&str, (State, Count)> = BTreeMap::new();
+        for row in self.rows.values() {
+            totals.entry(row.state.word()).or_insert((row.state, Count::exact(0))).1.n += 1;
+        }
+        totals.into_values().collect()
+    }
+
+    fn add(&self, cells: &mut Cells, ids: Vec<u64>, facet: Facet, filter: &Filter) {
+        let passes = Passes::new(filter, self.clock);
+        let rows = ids.into_iter().filter_map(|id| Some((id, self.row(id)?)));
+        for (id, row) in rows.filter(|(_, row)| passes.lets_in(row)) {
+            *cells.entry(((id / BUCKET) as i64, facet.value_of(&row))).or_default() += 1;
+        }
+    }
+}
+
+/// What a poll goes on from, and whether something changed that no poll tells of.
+fn polled(token: &Token) -> Option<(Cells, bool)> {
+    if let Some(Polled(cells)) = token.state() {
+        return Some((cells.clone(), false));
+    }
+    let CountedAfterPoll { polled: before, counted, keeps_polls } = token.state()?;
+    let ((before, missed), (counted, _)) = (polled(before)?, polled(counted)?);
+    Some(if *keeps_polls { (before, missed) } else { (counted.clone(), missed || before != counted) })
+}
+
+fn contract(cells: &Cells) -> Vec<Cell> {
+    let cell = |((bucket, value), n): (&(i64, Option<Untrusted>), &u64)| Cell {
+        bucket: *bucket,
+        value: value.clone(),
+        n: *n,
+        first_seen: None,
+        last_seen: None,
+        example: None,
+    };
+    cells.iter().map(cell).collect()
+}
+
+fn histogram(facet: Facet, cells: &Cells, as_of: Timestamp, progress: Option<f32>) -> Histogram {
+    let exactness = if progress.is_some() { Exactness::AtLeast } else { Exactness::Exact };
+    let mut values: BTreeMap<&Option<Untrusted>, u64> = BTreeMap::new();
+    cells.iter().for_each(|((_, value), n)| *values.entry(value).or_default() += n);
+    let bar = |(value, n): (&Option<Untrusted>, u64)| Bar::new(value.clone(), Count { n, exactness });
+    let total = Count { n: values.values().sum(), exactness };
+    let mut bars: Vec<Bar> = values.into_iter().map(bar).collect();
+    facet.sort(&mut bars);
+    Histogram { facet, bars, total, as_of, progress }
+}
+
+fn place(row: &JobRow) -> Position {
+    Position { key: None, id: row.id.clone() }
+}
+
+pub(super) fn entry_of(row: JobRow) -> Entry {
+    Entry { position: place(&row), row, lineage: None }
+}
