@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dlq_tui::domain::action::{Action, JobOutcome, ReplayStatus};
+use dlq_tui::domain::action::{Action, ReplayStatus};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::{Count, Histogram};
@@ -12,7 +12,7 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
     Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Ineligible,
-    Page, PageQuery, Preparation, Result, Store, StoreInfo, Token, TxStatus,
+    Page, PageQuery, Preparation, Reconcile, Result, Store, StoreInfo, Token,
 };
 use futures_util::future::BoxFuture;
 
@@ -130,10 +130,6 @@ impl Store for Stopwatch {
         self.store.prepare(action, budget)
     }
 
-    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
-        self.store.kept(run, ids, budget)
-    }
-
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             let began = Instant::now();
@@ -147,26 +143,8 @@ impl Store for Stopwatch {
         })
     }
 
-    fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
-        self.store.look(batch, budget)
-    }
-
-    fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
-        self.store.as_kept(kept, budget)
-    }
-
-    fn traced<'a>(
-        &'a self,
-        action: Action,
-        run: &'a str,
-        ids: &'a [JobId],
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
-        self.store.traced(action, run, ids, budget)
-    }
-
-    fn tx_status<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<TxStatus>> {
-        self.store.tx_status(transaction, budget)
+    fn reconcile(&self) -> Option<&dyn Reconcile> {
+        self.store.reconcile()
     }
 
     fn outcome_of<'a>(

@@ -10,6 +10,7 @@ mod info;
 pub mod install;
 mod journal;
 mod page;
+mod reconcile;
 pub mod sql;
 mod token;
 
@@ -25,9 +26,10 @@ pub use count::{Cell, Changes, CountedAfterPoll, HistogramQuery, HistogramStep, 
 pub use info::{Availability, Identity, Offers, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey, Unordered};
+pub use reconcile::Reconcile;
 pub use token::Token;
 
-use crate::domain::action::{Action, JobOutcome, ReplayStatus};
+use crate::domain::action::{Action, ReplayStatus};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -149,11 +151,6 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// Those of these jobs that a run moved into the archive beside their table.
-    fn kept<'a>(&'a self, _run: &'a str, _ids: &'a [JobId], _budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
     /// Applies an action to a batch and answers for each job at most once; what is `Done` is committed.
     ///
     /// A batch may break off in the middle, when the database fails as a whole: what was answered for until then counts. Also where
@@ -161,24 +158,10 @@ pub trait Store: Send + Sync {
     /// Applying it again is safe, as jobs that are no longer as they were chosen are skipped.
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied>;
 
-    /// What [`Store::apply`] would answer for each job of a batch as the rows stand now. Nothing is locked or touched.
-    fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>>;
-
-    /// Which of these jobs have a row in which everything that was kept of it stands as it was kept.
-    fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>>;
-
-    /// Which of these jobs show that `action` took effect on them by this run, and not by another; `None` where the layout
-    /// keeps no such trace.
-    fn traced<'a>(
-        &'a self,
-        action: Action,
-        run: &'a str,
-        ids: &'a [JobId],
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>>;
-
-    /// How a transaction ended that [`Batch::journal`] was told of.
-    fn tx_status<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<TxStatus>>;
+    /// What tells whether an interrupted batch took effect, where the store can tell that.
+    fn reconcile(&self) -> Option<&dyn Reconcile> {
+        None
+    }
 
     /// Where replayed jobs have got to.
     fn outcome<'a>(

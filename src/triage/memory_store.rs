@@ -215,14 +215,34 @@ impl Store for Fake {
         })
     }
 
-    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+    fn reconcile(&self) -> Option<&dyn Reconcile> {
+        Some(self)
+    }
+
+    fn outcome_of<'a>(
+        &'a self,
+        ids: &'a [JobId],
+        kept: &'a [(JobId, String)],
+        _: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
         Box::pin(async move {
-            let twin = self.with(|data| data.twin.clone());
-            let held = |id: &&JobId| twin.contains(&(run.to_owned(), number(id)));
-            Ok(ids.iter().filter(held).cloned().collect())
+            Ok(self.with(|data| {
+                let known = |id: &JobId| !data.by_kept || kept.iter().any(|(of, _)| of == id);
+                let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten && known(id) {
+                    true => ReplayStatus::Queued,
+                    false => ReplayStatus::Gone,
+                };
+                ids.iter().map(|id| (id.clone(), fate(id))).collect()
+            }))
         })
     }
 
+    fn outcome_needs_kept(&self) -> bool {
+        self.with(|data| data.by_kept)
+    }
+}
+
+impl Reconcile for Fake {
     fn look<'a>(&'a self, batch: &'a Batch, _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
         Box::pin(async move {
             let there = |id: &JobId| self.with(|data| data.rows.contains_key(&number(id)));
@@ -265,25 +285,11 @@ impl Store for Fake {
         Box::pin(async { Ok(traces.map(|ids| ids.iter().map(|id| JobId::new(id.to_string())).collect())) })
     }
 
-    fn outcome_of<'a>(
-        &'a self,
-        ids: &'a [JobId],
-        kept: &'a [(JobId, String)],
-        _: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
+    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
         Box::pin(async move {
-            Ok(self.with(|data| {
-                let known = |id: &JobId| !data.by_kept || kept.iter().any(|(of, _)| of == id);
-                let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten && known(id) {
-                    true => ReplayStatus::Queued,
-                    false => ReplayStatus::Gone,
-                };
-                ids.iter().map(|id| (id.clone(), fate(id))).collect()
-            }))
+            let twin = self.with(|data| data.twin.clone());
+            let held = |id: &&JobId| twin.contains(&(run.to_owned(), number(id)));
+            Ok(ids.iter().filter(held).cloned().collect())
         })
-    }
-
-    fn outcome_needs_kept(&self) -> bool {
-        self.with(|data| data.by_kept)
     }
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use crate::domain::redact::Redactor;
 use crate::ledger::{LedgerLocator, Operator};
-use crate::store::{Store, StoreInfo};
+use crate::store::{Reconcile, SourceError, Store, StoreInfo};
 
 /// Everything that triage of one store needs, shared by the console and the commands.
 #[derive(Clone)]
@@ -47,6 +47,15 @@ impl StoreContext {
     /// What the ledger calls the store: adapter and table.
     pub fn store_name(&self) -> String {
         store_name(self.store.info())
+    }
+
+    /// What tells how an interrupted batch ended.
+    ///
+    /// # Errors
+    /// Where the store cannot tell that: then nobody may guess.
+    pub fn reconcile(&self) -> Result<&dyn Reconcile, SourceError> {
+        let cannot = || SourceError::Input(format!("{} does not tell what took effect", self.store_name()));
+        self.store.reconcile().ok_or_else(cannot)
     }
 }
 

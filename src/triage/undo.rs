@@ -200,7 +200,7 @@ pub async fn outlook(
                 journal: None,
                 undo,
             };
-            outcomes.extend(desk.store.look(&batch, budget).await?);
+            outcomes.extend(desk.reconcile()?.look(&batch, budget).await?);
         }
         for (_, result) in &outcomes {
             *counts.entry(word(result).to_owned()).or_default() += 1;

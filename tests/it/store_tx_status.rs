@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Batch, Cursor, Journal, JournalEntry, RowCopies, Sort, SourceError, Store, TxMarker, TxStatus};
+use dlq_tui::store::{
+    Batch, Cursor, Journal, JournalEntry, Reconcile, RowCopies, Sort, SourceError, Store, TxMarker, TxStatus,
+};
 use futures_util::future::BoxFuture;
 
 use crate::fixtures::Layout;

@@ -48,7 +48,7 @@ pub use write::foreign_keys::Following;
 
 use super::{
     Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Ineligible,
-    Page, PageQuery, Preparation, Result, SourceError, Store, StoreInfo, Token, TxStatus,
+    Page, PageQuery, Preparation, Reconcile, Result, SourceError, Store, StoreInfo, Token, TxStatus,
 };
 use crate::adapter::Retention;
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
@@ -232,15 +232,6 @@ impl Store for SqlStore {
         logged("consequences", ForeignKeys::new(&self.context).consequences(action, keeps, budget), Vec::len)
     }
 
-    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
-        logged(
-            "kept",
-            self.context
-                .in_parts(ids, move |part| Box::pin(ArchiveTable::new(&self.context).archived(run, part, budget))),
-            Vec::len,
-        )
-    }
-
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             let began = Instant::now();
@@ -277,6 +268,25 @@ impl Store for SqlStore {
         )
     }
 
+    fn reconcile(&self) -> Option<&dyn Reconcile> {
+        Some(self)
+    }
+
+    fn outcome_of<'a>(
+        &'a self,
+        ids: &'a [JobId],
+        kept: &'a [(JobId, String)],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
+        logged("outcome", self.reader().read_outcome(ids, kept, budget), Vec::len)
+    }
+
+    fn outcome_needs_kept(&self) -> bool {
+        self.context.layout.spec.outcome.as_ref().is_some_and(|outcome| outcome.get_ref().contains("b.kept"))
+    }
+}
+
+impl Reconcile for SqlStore {
     fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
         logged("look", Verbs::new(&self.context).look_at_batch(batch, budget), Vec::len)
     }
@@ -301,16 +311,12 @@ impl Store for SqlStore {
         logged("tx_status", Transactions::new(&self.context).read_tx_status(transaction, budget), |_| 1)
     }
 
-    fn outcome_of<'a>(
-        &'a self,
-        ids: &'a [JobId],
-        kept: &'a [(JobId, String)],
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
-        logged("outcome", self.reader().read_outcome(ids, kept, budget), Vec::len)
-    }
-
-    fn outcome_needs_kept(&self) -> bool {
-        self.context.layout.spec.outcome.as_ref().is_some_and(|outcome| outcome.get_ref().contains("b.kept"))
+    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        logged(
+            "kept",
+            self.context
+                .in_parts(ids, move |part| Box::pin(ArchiveTable::new(&self.context).archived(run, part, budget))),
+            Vec::len,
+        )
     }
 }

@@ -163,7 +163,7 @@ impl RunExecutor<'_> {
 
     async fn traces(&self, ids: &[JobId]) -> Result<Traces, SourceError> {
         let Run { id, intent, .. } = self.run;
-        let traced = self.desk.store.traced(intent.action, &id.0, ids, &self.budget).await?;
+        let traced = self.desk.reconcile()?.traced(intent.action, &id.0, ids, &self.budget).await?;
         Ok(Traces(traced.map(HashSet::from_iter)))
     }
 
@@ -186,7 +186,7 @@ impl RunExecutor<'_> {
         }
         let undoing = undo::undoing(self.ledger, intent.action, &intent.options, ids).await;
         let kept = undoing.map_err(|e| SourceError::Input(e.to_string()))?.map(|undo| undo.kept).unwrap_or_default();
-        let mut back = self.desk.store.as_kept(&kept, &self.budget).await?;
+        let mut back = self.desk.reconcile()?.as_kept(&kept, &self.budget).await?;
         let bare = ids.iter().filter(|id| !kept.iter().any(|(known, _)| known == *id));
         back.extend(bare.filter(|id| states.get(*id) == Some(&State::Dead)).cloned());
         Ok(back)
@@ -195,7 +195,7 @@ impl RunExecutor<'_> {
     async fn archived(&self, ids: &[JobId]) -> Result<Vec<JobId>, SourceError> {
         match self.run.intent.action {
             _ if ids.is_empty() => return Ok(Vec::new()),
-            Action::Archive => return self.desk.store.kept(&self.run.id.0, ids, &self.budget).await,
+            Action::Archive => return self.desk.reconcile()?.kept(&self.run.id.0, ids, &self.budget).await,
             Action::Discard => {}
             _ => return Ok(Vec::new()),
         }

@@ -66,7 +66,7 @@ impl RunExecutor<'_> {
             if jobs.is_empty() {
                 continue;
             }
-            let status = self.desk.store.tx_status(&name, &self.budget).await?;
+            let status = self.desk.reconcile()?.tx_status(&name, &self.budget).await?;
             jobs.into_iter().for_each(|id| tx_status.add(id, status));
         }
         Ok(tx_status)
