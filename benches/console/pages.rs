@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Budget, Cursor, PageQuery, Sort, Store};
+use dlq_tui::store::{Budget, Cursor, PageQuery, ScanMode, Sort, Store};
 
 use crate::bench::Bench;
 use crate::books::{Cost, Meter};
@@ -154,7 +154,7 @@ impl Reader<'_> {
         let mut at = Some(Cursor::Start);
         while let Some(cursor) = at {
             let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor, limit: 1 };
-            let page = self.store.page(query, self.budget).await.unwrap_or_else(|e| panic!("{e}"));
+            let page = self.store.scan(query, ScanMode::List, self.budget).await.unwrap_or_else(|e| panic!("{e}"));
             if let Some(entry) = page.entries.into_iter().next() {
                 return Some(entry.position);
             }
@@ -177,7 +177,8 @@ impl Reader<'_> {
             let query =
                 PageQuery { filter: filter.clone(), sort: Sort::default(), cursor: cursor.clone(), limit: PAGE };
             let began = Instant::now();
-            let page = self.store.search(query, SCREEN, self.budget).await.unwrap_or_else(|e| panic!("{e}"));
+            let page =
+                self.store.scan(query, ScanMode::Screen(SCREEN), self.budget).await.unwrap_or_else(|e| panic!("{e}"));
             let took = began.elapsed();
             rows = page.entries.len();
             if run > 0 {

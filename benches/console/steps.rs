@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Histogram;
-use dlq_tui::store::{Budget, Cursor, HistogramQuery, PageQuery, Sort, SourceError, Store};
+use dlq_tui::store::{Budget, Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SourceError, Store};
 
 use crate::client::Client;
 use crate::harness::Engine;
@@ -62,7 +62,7 @@ pub async fn scan(store: &dyn Store, filter: &Filter, hits: usize, budget: &Budg
     loop {
         let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor, limit: PAGE };
         let step_began = Instant::now();
-        let page = store.search(query, PAGE, budget).await?;
+        let page = store.scan(query, ScanMode::Screen(PAGE), budget).await?;
         scan.steps.push(step_began.elapsed());
         scan.hits += page.entries.len();
         if scan.hits > 0 && scan.first.is_none() {

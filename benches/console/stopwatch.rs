@@ -11,8 +11,8 @@ use dlq_tui::domain::job::{JobDetail, JobId, State};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
-    Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Ineligible,
-    Page, PageQuery, Preparation, Reconcile, Result, Store, StoreInfo, Token,
+    Applied, Batch, Budget, Changes, Entry, HistogramQuery, HistogramStep, Identity, Ineligible, Page, PageQuery,
+    Preparation, Reconcile, Result, ScanMode, Store, StoreInfo, Token,
 };
 use futures_util::future::BoxFuture;
 
@@ -72,8 +72,8 @@ impl Store for Stopwatch {
         self.store.totals(asked, budget)
     }
 
-    fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        self.store.page(query, budget)
+    fn scan<'a>(&'a self, query: PageQuery, mode: ScanMode, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        self.store.scan(query, mode, budget)
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
@@ -92,15 +92,6 @@ impl Store for Stopwatch {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Changes>> {
         self.store.changes(since, facet, filter, budget)
-    }
-
-    fn freeze<'a>(
-        &'a self,
-        filter: &'a Filter,
-        cursor: Cursor,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<FreezeStep>> {
-        self.store.freeze(filter, cursor, budget)
     }
 
     fn unfit<'a>(

@@ -10,7 +10,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
 use crate::domain::json::{Document, NodeKind, PathStep, REDACTED, decode_double};
 use crate::domain::text::{Clean, Untrusted};
-use crate::store::{Cursor, HistogramQuery, PageQuery, Sort};
+use crate::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort};
 
 /// Jobs whose arguments are read, the newest first.
 const SAMPLE: usize = 100;
@@ -75,7 +75,7 @@ async fn sample(opened: &OpenedStore, filter: &Filter) -> Option<SeenArguments> 
     let rest = rest.fold(filter.clone(), |rest, clause| rest.without(&clause.key));
     let mut seen = SeenArguments { is_part: !rest.is_all(), ..SeenArguments::default() };
     let query = PageQuery { filter: rest, sort: Sort::default(), cursor: Cursor::Start, limit: SAMPLE };
-    let page = opened.desk.page(query, &opened.budget).await.ok()?;
+    let page = opened.desk.scan(query, ScanMode::List, &opened.budget).await.ok()?;
     let ids: Vec<JobId> = page.entries.into_iter().map(|entry| entry.row.id).collect();
     for ids in ids.chunks(SAMPLE / 4) {
         for detail in opened.desk.store.details(ids, &opened.budget).await.ok()? {

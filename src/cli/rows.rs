@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::open::OpenedStore;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobRow;
-use crate::store::{Cursor, PageQuery, Result, Sort};
+use crate::store::{Cursor, PageQuery, Result, ScanMode, Sort};
 
 /// Rows asked for at a time.
 pub const PAGE: usize = 500;
@@ -68,7 +68,7 @@ impl<'a> SelectedRows<'a> {
         while self.read.is_empty() && !self.at_end {
             // One more than is wanted tells whether there are more.
             self.query.limit = PAGE.min(self.left.saturating_add(1));
-            let page = self.opened.desk.page(self.query.clone(), &self.opened.budget).await?;
+            let page = self.opened.desk.scan(self.query.clone(), ScanMode::List, &self.opened.budget).await?;
             self.read.extend(page.entries.into_iter().map(|entry| entry.row));
             match page.next {
                 Some(next) => self.query.cursor = next,

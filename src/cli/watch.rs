@@ -17,7 +17,7 @@ use crate::domain::histogram::{Histogram, dead_jobs, grouped};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::store::{CountedAfterPoll, Cursor, HistogramQuery, PageQuery, Sort, SourceError, Token};
+use crate::store::{CountedAfterPoll, Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SourceError, Token};
 use crate::triage::live::{FAILED_REST, FacetValue, LiveCounts, Poll, QueryBudget, QueryCost};
 
 /// A value of the facet whose number of jobs changed.
@@ -227,7 +227,7 @@ impl<'a> Watcher<'a> {
         let limit = usize::try_from(new).unwrap_or_default();
         let query = PageQuery { filter: self.filter.clone(), sort: Sort::default(), cursor: Cursor::Start, limit };
         // A line without its queue is better than none.
-        let Ok(page) = self.opened.desk.page(query, &self.opened.budget).await else { return };
+        let Ok(page) = self.opened.desk.scan(query, ScanMode::List, &self.opened.budget).await else { return };
         let rows: Vec<JobRow> = page.entries.into_iter().map(|entry| entry.row).collect();
         changes.iter_mut().for_each(|change| name_queue(change, self.facet, &rows));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Cursor, Entry, Journal, Result, Scanned, SourceError};
+use super::{Entry, Journal, Result, SourceError};
 use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::run_options::Options;
@@ -59,17 +59,6 @@ pub struct Ineligible {
     pub because: String,
     /// Since when that is so, where it is known.
     pub since: Option<Timestamp>,
-}
-
-/// Some jobs of a cohort.
-#[derive(Clone, Debug)]
-pub struct FreezeStep {
-    /// The jobs.
-    pub jobs: Vec<Frozen>,
-    /// Where to go on; `None` when the cohort is complete.
-    pub next: Option<Cursor>,
-    /// Extent of the step.
-    pub scanned: Scanned,
 }
 
 /// A job on its way to a destination outside the database.

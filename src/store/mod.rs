@@ -19,13 +19,12 @@ use futures_util::future::BoxFuture;
 pub use crate::domain::budget::Budget;
 pub use crate::domain::source_error::{Outdated, Result, SourceError};
 pub use batch::{
-    Applied, Batch, Deliver, FreezeStep, Frozen, Ineligible, Interrupted, Message, Preparation, Standing, TxStatus,
-    Undoing,
+    Applied, Batch, Deliver, Frozen, Ineligible, Interrupted, Message, Preparation, Standing, TxStatus, Undoing,
 };
 pub use count::{Cell, Changes, CountedAfterPoll, HistogramQuery, HistogramStep, Writes};
 pub use info::{Availability, Identity, Offers, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};
-pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey, Unordered};
+pub use page::{Cursor, Entry, Page, PageQuery, Position, ScanMode, Scanned, Sort, SortKey, Unordered};
 pub use reconcile::Reconcile;
 pub use token::Token;
 
@@ -59,17 +58,8 @@ pub trait Store: Send + Sync {
     /// asked for them it is tried even so. A guess may know of dead jobs alone, and not of all of them.
     fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>>;
 
-    /// Rows of a list, a step at a time.
-    fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>>;
-
-    /// As [`Store::page`], for somebody who sees `screen` rows at a time. Where rows lie apart, so that each costs all that lie
-    /// between, a page has about as many, whatever its limit and however many follow. Where hits are rare, the rows behind the
-    /// first of them are read as they are stored, which is the quickest way through all of a table. From then on, while
-    /// [`Page::next`] is a [`Cursor::Unordered`], rows come in no order, though all of them belong behind those that came before;
-    /// and one that is changed meanwhile may come twice, or not at all.
-    fn search<'a>(&'a self, query: PageQuery, _screen: usize, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        self.page(query, budget)
-    }
+    /// Rows that a filter selects, a step at a time.
+    fn scan<'a>(&'a self, query: PageQuery, mode: ScanMode, budget: &'a Budget) -> BoxFuture<'a, Result<Page>>;
 
     /// Light rows of these jobs, for those that still exist; in no order.
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>>;
@@ -90,14 +80,6 @@ pub trait Store: Send + Sync {
         filter: &'a Filter,
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Changes>>;
-
-    /// The ids that a filter selects, a step at a time, newest first: rows that arrive meanwhile are not among them.
-    fn freeze<'a>(
-        &'a self,
-        filter: &'a Filter,
-        cursor: Cursor,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<FreezeStep>>;
 
     /// Those of these jobs for which the layout does not allow an action, each with the reason. With `by_state` also those that
     /// the action does not take as they stand: whole cohorts in the state that it is for are not looked at for that.

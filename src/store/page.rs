@@ -114,6 +114,29 @@ pub struct PageQuery {
     pub limit: usize,
 }
 
+impl PageQuery {
+    /// As many jobs of a cohort as the store reads at a time, newest first.
+    pub fn cohort(filter: &Filter, cursor: Cursor) -> Self {
+        Self { filter: filter.clone(), sort: Sort::default(), cursor, limit: usize::MAX }
+    }
+}
+
+/// How rows are read, which goes by what they are wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanMode {
+    /// For a list, in its order.
+    List,
+    /// For somebody who sees so many rows at a time. Where rows lie apart, so that each costs all that lie between, a page has
+    /// about as many, whatever its limit and however many follow. Where hits are rare, the rows behind the first of them are read
+    /// as they are stored, which is the quickest way through all of a table. From then on, while [`Page::next`] is a
+    /// [`Cursor::Unordered`], rows come in no order, though all of them belong behind those that came before; and one that is
+    /// changed meanwhile may come twice, or not at all.
+    Screen(usize),
+    /// For the record of a cohort: rows that arrive meanwhile are not among them, and of each there is what
+    /// [`super::Frozen::of`] keeps.
+    Cohort,
+}
+
 /// A light row with its place in the order it was read in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
@@ -121,7 +144,7 @@ pub struct Entry {
     pub row: JobRow,
     /// Its place.
     pub position: Position,
-    /// By what the job is known across its deaths, as [`crate::domain::lineage::stored_form`]; pages leave it out.
+    /// By what the job is known across its deaths, as [`crate::domain::lineage::stored_form`]; lists leave it out.
     pub lineage: Option<String>,
 }
 

@@ -15,8 +15,8 @@ use crate::domain::json::Document;
 use crate::domain::run_options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::store::{
-    Availability, Batch, Budget, Cursor, Entry, HistogramQuery, Journal, JournalEntry, PageQuery, Result, Sort,
-    SourceError, Standing, Store, Undoing,
+    Availability, Batch, Budget, Cursor, Entry, HistogramQuery, Journal, JournalEntry, PageQuery, Result, ScanMode,
+    Sort, SourceError, Standing, Store, Undoing,
 };
 use crate::triage::lock_retry;
 
@@ -85,7 +85,7 @@ async fn pages(store: &dyn Store, filter: &Filter, from: Cursor, budget: &Budget
     let (mut all, mut cursor) = (Vec::new(), Some(from));
     while let Some(at) = cursor.filter(|_| all.len() < LISTED) {
         let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor: at, limit: PAGE };
-        let page = store.page(query, budget).await?;
+        let page = store.scan(query, ScanMode::List, budget).await?;
         all.extend(page.entries);
         cursor = page.next;
     }

@@ -99,8 +99,19 @@ impl Store for Fake {
         Box::pin(async { Ok(self.with(|data| data.totals())) })
     }
 
-    fn page<'a>(&'a self, query: PageQuery, _: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        Box::pin(async move { Ok(self.with(|data| data.page(&query))) })
+    /// A cohort comes in steps of seven rows.
+    fn scan<'a>(&'a self, query: PageQuery, mode: ScanMode, _: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        Box::pin(async move {
+            if mode != ScanMode::Cohort {
+                return Ok(self.with(|data| data.page(&query)));
+            }
+            let page = self.with(|data| {
+                data.frozen_by = query.filter.to_string();
+                data.page(&PageQuery { limit: 7, ..query })
+            });
+            let scanned = Some(Scanned { rows: page.entries.len() as u64, share: 0.5 });
+            Ok(Page { scanned, ..page })
+        })
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
@@ -133,19 +144,6 @@ impl Store for Fake {
         _: &'a Budget,
     ) -> BoxFuture<'a, Result<Changes>> {
         Box::pin(async move { Ok(self.with(|data| data.changes(since, facet, filter))) })
-    }
-
-    /// Steps of seven rows.
-    fn freeze<'a>(&'a self, filter: &'a Filter, cursor: Cursor, _: &'a Budget) -> BoxFuture<'a, Result<FreezeStep>> {
-        Box::pin(async move {
-            let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor, limit: 7 };
-            let page = self.with(|data| {
-                data.frozen_by = filter.to_string();
-                data.page(&query)
-            });
-            let scanned = Scanned { rows: page.entries.len() as u64, share: 0.5 };
-            Ok(FreezeStep { jobs: page.entries.into_iter().map(Frozen::of).collect(), next: page.next, scanned })
-        })
     }
 
     fn apply<'a>(&'a self, mut batch: Batch, _: &'a Budget) -> BoxFuture<'a, Applied> {

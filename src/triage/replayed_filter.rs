@@ -14,40 +14,29 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerError, Whose};
 use crate::store::{
-    Budget, Changes, Cursor, Entry, HistogramQuery, HistogramStep, Page, PageQuery, Result, Scanned, Sort, SourceError,
-    Token,
+    Budget, Changes, Cursor, Entry, HistogramQuery, HistogramStep, Page, PageQuery, Result, ScanMode, Scanned, Sort,
+    SourceError, Token,
 };
 
 /// Rows that one step of a count by the ledger reads.
 const STEP: usize = 2_000;
 
 impl StoreContext {
-    /// As [`crate::store::Store::page`], under any filter.
+    /// As [`crate::store::Store::scan`], under any filter.
     ///
     /// # Errors
     /// As there; also when the filter asks for replays, and the ledger cannot be read.
-    pub async fn page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
+    pub async fn scan(&self, query: PageQuery, mode: ScanMode, budget: &Budget) -> Result<Page> {
         if asks(&query.filter) {
             return self.page_by_ledger(query, budget).await;
         }
-        self.store.page(query, budget).await
-    }
-
-    /// As [`crate::store::Store::search`], under any filter.
-    ///
-    /// # Errors
-    /// As [`StoreContext::page`].
-    pub async fn search(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page> {
-        if asks(&query.filter) {
-            return self.page_by_ledger(query, budget).await;
-        }
-        self.store.search(query, screen, budget).await
+        self.store.scan(query, mode, budget).await
     }
 
     /// As [`crate::store::Store::histogram`], under any filter.
     ///
     /// # Errors
-    /// As [`StoreContext::page`].
+    /// As [`StoreContext::scan`].
     pub async fn histogram(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         if asks(&query.filter) {
             return self.count_by_ledger(query, budget).await;
@@ -97,7 +86,7 @@ impl StoreContext {
         // Most jobs were never replayed: where those pass nearly all do, and where they do not hardly any does.
         let limit = if replays_pass(&filter, 0) { query.limit } else { query.limit.max(STEP) };
         let asked = PageQuery { filter: filter.without(&Key::Replayed), limit, ..query.clone() };
-        let page = self.store.page(asked, budget).await?;
+        let page = self.store.scan(asked, ScanMode::List, budget).await?;
         let read = page.entries.len() as u64;
         let backwards = matches!(query.cursor, Cursor::End | Cursor::Before(_));
         let mut entries = self.passing(&filter, page.entries, budget).await?;

@@ -11,7 +11,7 @@ use dlq_tui::domain::action::Action;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::store::sql::{Detection, OpenOptions, ReplayDestination, SqlStore, open, survey};
-use dlq_tui::store::{Availability, Budget, Cursor, PageQuery, Sort, Store};
+use dlq_tui::store::{Availability, Budget, Cursor, PageQuery, ScanMode, Sort, Store};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Said, TestDb, Wire};
@@ -140,7 +140,7 @@ async fn buffers(rows: u32) -> Option<u64> {
     let (store, ..) = opened(&wire).await;
     let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
     store.estimate(Facet::Error, &budget()).await.expect("an estimate").expect("statistics");
-    let page = store.search(query, 40, &budget()).await.expect("a page");
+    let page = store.scan(query, ScanMode::Screen(40), &budget()).await.expect("a page");
     store.detail(&page.entries[0].row.id, &budget()).await.expect("a job").expect("it is there");
     let said = wire.said();
     let statements: Vec<&str> = statements(&said).filter(|s| s.contains(" FROM ")).collect();
@@ -170,7 +170,7 @@ async fn bars_rows_and_a_job_take_one_flight_each() {
     assert!(estimate.bars.len() > 10 && estimate.total.n > 1_000, "{estimate:?}");
     assert_eq!(wire.flights(), READ);
     let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
-    let page = store.page(query, &budget()).await.expect("a page");
+    let page = store.scan(query, ScanMode::List, &budget()).await.expect("a page");
     assert_eq!((page.entries.len(), wire.flights()), (100, READ));
     let detail = store.detail(&page.entries[0].row.id, &budget()).await.expect("a job");
     assert_eq!((detail.is_some(), wire.flights()), (true, READ));

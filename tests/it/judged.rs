@@ -10,7 +10,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, Operator};
-use dlq_tui::store::{Cursor, Sort};
+use dlq_tui::store::{Cursor, ScanMode, Sort};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{ActionScope, Plan};
@@ -41,7 +41,7 @@ async fn replay(desk: &StoreContext, ledger: &Ledger, ids: Vec<JobId>) {
 
 async fn ids(desk: &StoreContext, filter: &Filter, from: Cursor) -> Vec<JobId> {
     let budget = budget();
-    exhaust_by(&|query| desk.page(query, &budget).boxed(), filter, Sort::default(), from, 30)
+    exhaust_by(&|query| desk.scan(query, ScanMode::List, &budget).boxed(), filter, Sort::default(), from, 30)
         .await
         .into_iter()
         .map(|e| e.row.id)

@@ -16,6 +16,7 @@ use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::load_share::LoadShare;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, LedgerLocator, Operator};
+use dlq_tui::store::ScanMode;
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::ActionScope;
@@ -278,7 +279,7 @@ impl Console {
             Request::Estimate(facet) => Reply::Estimate(store.estimate(facet, &budget).await),
             Request::Histogram(query) => Reply::Histogram(Box::new(desk.histogram(query, &budget).await)),
             Request::Totals(asked) => Reply::Totals(store.totals(asked, &budget).await),
-            Request::Page { query, screen } => Reply::Page(desk.search(query, screen, &budget).await),
+            Request::Page { query, screen } => Reply::Page(desk.scan(query, ScanMode::Screen(screen), &budget).await),
             Request::Rows(ids) => {
                 let rows = store.rows(&ids, &budget).await;
                 Reply::Rows(ids, rows)

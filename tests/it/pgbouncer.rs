@@ -12,7 +12,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
-use dlq_tui::store::{Budget, Cursor, PageQuery, Sort, SourceError, Store};
+use dlq_tui::store::{Budget, Cursor, PageQuery, ScanMode, Sort, SourceError, Store};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Row as _};
 
@@ -93,7 +93,7 @@ async fn operate(url: String, n: i64) -> Vec<String> {
     let mut left = OWN;
     for round in 0..3 {
         let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
-        let page = store.page(query, &budget).await.unwrap();
+        let page = store.scan(query, ScanMode::List, &budget).await.unwrap();
         let ids: Vec<JobId> = page.entries.iter().map(|e| e.row.id.clone()).collect();
         let own = |class_of: Option<&str>| class_of == Some(class.as_str());
         let listed = page.entries.iter().filter(|e| own(e.row.error_class.as_ref().map(|c| c.exact()))).count();

@@ -15,8 +15,8 @@ use dlq_tui::domain::job::{JobId, JobRow};
 use dlq_tui::domain::run_options::Options;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
 use dlq_tui::store::{
-    Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, Journal, JournalEntry, Page, PageQuery, Sort,
-    SourceError, Standing, Store,
+    Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, Journal, JournalEntry, Page, PageQuery, ScanMode,
+    Sort, SourceError, Standing, Store,
 };
 use futures_util::future::BoxFuture;
 
@@ -86,7 +86,7 @@ pub fn filter(text: &str) -> Filter {
 /// The whole list, page by page in one direction; panics on a repeated row.
 pub async fn exhaust(store: &dyn Store, filter: &Filter, sort: Sort, from: Cursor, limit: usize) -> Vec<Entry> {
     let budget = budget();
-    exhaust_by(&|query| store.page(query, &budget), filter, sort, from, limit).await
+    exhaust_by(&|query| store.scan(query, ScanMode::List, &budget), filter, sort, from, limit).await
 }
 
 /// The same, by what reads a page.

@@ -10,7 +10,7 @@ use dlq_tui::domain::job::{JobDetail, State};
 use dlq_tui::domain::json;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::store::{Cursor, Entry, PageQuery, Sort, Store};
+use dlq_tui::store::{Cursor, Entry, PageQuery, ScanMode, Sort, Store};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine};
@@ -385,7 +385,7 @@ async fn a_window_reads_no_more_rows_than_it_says_however_many_lie_beyond_it() {
         let store = gentle_store(&db, layout).await;
         let query = |filter| PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 50 };
         let before = rows_read(&db).await;
-        let page = store.page(query(filter("args.nowhere:1")), &budget()).await.expect("a page");
+        let page = store.scan(query(filter("args.nowhere:1")), ScanMode::List, &budget()).await.expect("a page");
         let (read, scanned) = (rows_read(&db).await - before, page.scanned.expect("a scan").rows);
         // Each is read once in order and once by its key; the ends of the table are looked up for the progress.
         assert!(scanned > 0 && read <= 3 * scanned + 100, "{layout:?}: read {read} rows for {scanned}");
@@ -411,7 +411,7 @@ async fn what_died_outside_of_a_span_of_time_is_not_looked_at() {
         };
         let (mut found, mut looked_at, mut next) = (Vec::new(), 0, Some(Cursor::Start));
         while let Some(cursor) = next {
-            let page = store.page(query(cursor), &budget()).await.expect("a page");
+            let page = store.scan(query(cursor), ScanMode::List, &budget()).await.expect("a page");
             looked_at += page.scanned.expect("windows").rows;
             found.extend(page.entries.into_iter().map(|entry| entry.row.id));
             next = page.next;

@@ -6,7 +6,7 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{Changes, Cursor, Store, Token, Writes};
+use dlq_tui::store::{Changes, Cursor, PageQuery, ScanMode, Store, Token, Writes};
 use sqlx::{Connection, Executor, MySqlConnection};
 
 use crate::fixtures::Layout;
@@ -70,8 +70,14 @@ async fn nothing_is_counted_where_nobody_writes_and_a_commit_ends_that() {
         assert_eq!((changes.changed, counted(&changes)), (true, 7), "what others commit");
 
         let quiet = calm(&store, changes.token).await;
-        let newest =
-            store.freeze(&Filter::all(), Cursor::Start, &budget()).await.expect("a step").jobs.swap_remove(0).id;
+        let newest = store
+            .scan(PageQuery::cohort(&Filter::all(), Cursor::Start), ScanMode::Cohort, &budget())
+            .await
+            .expect("a step")
+            .entries
+            .swap_remove(0)
+            .row
+            .id;
         let applied = apply(&store, batch(Action::Ignore, [newest])).await;
         assert!(applied.values().all(|result| *result == JobResult::Done), "{applied:?}");
         let changes = look(&store, &quiet).await;

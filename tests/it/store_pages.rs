@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlq_tui::store::{Budget, Cursor, Entry, Page, PageQuery, Position, Sort, Store};
+use dlq_tui::store::{Budget, Cursor, Entry, Page, PageQuery, Position, ScanMode, Sort, Store};
 use serde_json::Value;
 
 use crate::fixtures::Layout;
@@ -69,8 +69,8 @@ fn blocks(root: &Value) -> u64 {
 async fn page(store: &dyn Store, text: &str, cursor: Cursor, screen: Option<usize>) -> Page {
     let query = PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 100 };
     let page = match screen {
-        Some(screen) => store.search(query, screen, &budget()).await,
-        None => store.page(query, &budget()).await,
+        Some(screen) => store.scan(query, ScanMode::Screen(screen), &budget()).await,
+        None => store.scan(query, ScanMode::List, &budget()).await,
     };
     page.expect("a page")
 }
@@ -146,8 +146,9 @@ async fn listed(store: &dyn Store, text: &str, start: Cursor, screen: Option<usi
 async fn frozen(store: &dyn Store, text: &str) -> Vec<String> {
     let (mut frozen, mut at) = (Vec::new(), Some(Cursor::Start));
     while let Some(cursor) = at {
-        let step = store.freeze(&filter(text), cursor, &budget()).await.expect("a step");
-        frozen.extend(step.jobs.into_iter().map(|job| job.id.as_str().to_owned()));
+        let step =
+            store.scan(PageQuery::cohort(&filter(text), cursor), ScanMode::Cohort, &budget()).await.expect("a step");
+        frozen.extend(step.entries.into_iter().map(|entry| entry.row.id.as_str().to_owned()));
         at = step.next;
     }
     frozen
@@ -271,7 +272,8 @@ async fn few_dead_jobs_among_many_settled_ones_are_found_by_their_state() {
     // Too short for the whole table, and long for three rows, unless the machine looks away for just that time.
     for _ in 0..5 {
         let store = store(&db, Layout::DeadLetterJobs).await;
-        let page = store.page(query.clone(), &Budget::new(Duration::from_millis(25))).await.expect("a page");
+        let page =
+            store.scan(query.clone(), ScanMode::List, &Budget::new(Duration::from_millis(25))).await.expect("a page");
         let ids: Vec<&str> = page.entries.iter().map(|entry| entry.row.id.as_str()).collect();
         was_direct |= page.scanned.is_none() && ids == few;
     }

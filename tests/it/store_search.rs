@@ -6,7 +6,7 @@ use std::time::Duration;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::histogram::Count;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Budget, Cursor, Entry, HistogramQuery, Page, PageQuery, Sort, SourceError, Store};
+use dlq_tui::store::{Budget, Cursor, Entry, HistogramQuery, Page, PageQuery, ScanMode, Sort, SourceError, Store};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb};
@@ -17,7 +17,7 @@ const ROWS: u32 = 150_000;
 
 async fn step(store: &dyn Store, text: &str, cursor: Cursor, budget: &Budget) -> Result<Page, SourceError> {
     let query = PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 200 };
-    store.search(query, 20, budget).await
+    store.scan(query, ScanMode::Screen(20), budget).await
 }
 
 /// All pages of a search; `between` is called with the number of the page and where it goes on.
@@ -261,8 +261,11 @@ async fn a_cohort_has_every_job_that_was_there_all_along_however_rows_move_while
         for text in ["", "msg:/./"] {
             let (mut frozen, mut cursor, mut steps) = (BTreeSet::new(), Some(Cursor::Start), 0);
             while let Some(at) = cursor {
-                let step = store.freeze(&filter(text), at, &budget()).await.expect("a step");
-                for job in step.jobs {
+                let step = store
+                    .scan(PageQuery::cohort(&filter(text), at), ScanMode::Cohort, &budget())
+                    .await
+                    .expect("a step");
+                for job in step.entries.into_iter().map(|entry| entry.row) {
                     assert!(frozen.insert(job.id.as_str().to_owned()), "{:?}: twice: {}", db.engine, job.id.as_str());
                 }
                 // Of the rows, some that were read and some that were not are written anew, where there is room for them.

@@ -10,7 +10,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Exactness;
 use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::store::sql::{check, detect};
-use dlq_tui::store::{Cursor, PageQuery, Sort, SortKey, Store};
+use dlq_tui::store::{Cursor, PageQuery, ScanMode, Sort, SortKey, Store};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, TestDb};
@@ -80,13 +80,13 @@ async fn a_page_can_be_left_and_resumed_in_either_direction_while_rows_arrive() 
         let store = store(&db, layout).await;
         let before = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 500).await;
         let query = |cursor| PageQuery { filter: Filter::all(), sort: Sort::default(), cursor, limit: 20 };
-        let first = store.page(query(Cursor::Start), &budget()).await.expect("a page");
+        let first = store.scan(query(Cursor::Start), ScanMode::List, &budget()).await.expect("a page");
         arrive(&db, layout).await;
         let rest = exhaust(&store, &Filter::all(), Sort::default(), first.next.clone().expect("more"), 33).await;
         let seen: Vec<_> = first.entries.iter().chain(&rest).map(|e| &e.row.id).collect();
         assert_eq!(seen, before.iter().map(|e| &e.row.id).collect::<Vec<_>>());
         let place = first.entries[10].position.clone();
-        let above = store.page(query(Cursor::Before(place)), &budget()).await.expect("a page");
+        let above = store.scan(query(Cursor::Before(place)), ScanMode::List, &budget()).await.expect("a page");
         assert_eq!(above.entries.len(), 11, "ten that were there and one that arrived");
         assert_eq!(above.entries[1..], first.entries[..10]);
     })
@@ -215,8 +215,11 @@ async fn a_filter_whose_times_are_still_relative_selects_no_more_than_it_says() 
     everywhere("relative", async |db: Arc<TestDb>, layout| {
         layout.rows(&db).await;
         let store = store(&db, layout).await;
-        let step = store.freeze(&filter("since:1m"), Cursor::Start, &budget()).await.expect("a step");
-        assert!(step.jobs.is_empty(), "{:?}", step.jobs);
+        let step = store
+            .scan(PageQuery::cohort(&filter("since:1m"), Cursor::Start), ScanMode::Cohort, &budget())
+            .await
+            .expect("a step");
+        assert!(step.entries.is_empty(), "{:?}", step.entries);
     })
     .await;
 }
@@ -229,8 +232,11 @@ async fn a_cohort_is_frozen_whole_and_replayed_once() {
         let mut cursor = Cursor::Start;
         let mut frozen = Vec::new();
         loop {
-            let step = store.freeze(&Filter::all(), cursor, &budget()).await.expect("a step");
-            frozen.extend(step.jobs);
+            let step = store
+                .scan(PageQuery::cohort(&Filter::all(), cursor), ScanMode::Cohort, &budget())
+                .await
+                .expect("a step");
+            frozen.extend(step.entries);
             match step.next {
                 Some(next) => cursor = next,
                 None => break,
@@ -238,7 +244,7 @@ async fn a_cohort_is_frozen_whole_and_replayed_once() {
         }
         let dead = layout.count_dead(&db).await;
         assert_eq!(frozen.len() as u64, dead);
-        let ids: Vec<JobId> = frozen.into_iter().map(|f| f.id).collect();
+        let ids: Vec<JobId> = frozen.into_iter().map(|entry| entry.row.id).collect();
         let first = apply(&store, batch(Action::Replay, ids.clone())).await;
         assert!(first.values().all(|r| *r == JobResult::Done), "{:?}", first.values().find(|r| **r != JobResult::Done));
         assert_eq!(layout.count_dead(&db).await, 0);

@@ -8,7 +8,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
 use crate::domain::time::{Timestamp, short_span};
 use crate::store::sql::SqlStore;
-use crate::store::{Budget, Cursor, PageQuery, Result, Sort, SortKey, Store};
+use crate::store::{Budget, Cursor, PageQuery, Result, ScanMode, Sort, SortKey, Store};
 
 /// From this part of its time on a job is about to be deleted.
 const SOON: f64 = 0.8;
@@ -43,7 +43,7 @@ async fn eldest(store: &SqlStore, budget: &Budget) -> Result<Eldest> {
     let mut cursor = Cursor::Start;
     for _ in 0..STEPS {
         let query = PageQuery { filter: Filter::all(), sort, cursor, limit: 1 };
-        let page = store.page(query, budget).await?;
+        let page = store.scan(query, ScanMode::List, budget).await?;
         match (page.entries.first(), page.next) {
             (Some(entry), _) => return Ok(entry.row.at.map_or(Eldest::Unknown, Eldest::Died)),
             (None, Some(next)) => cursor = next,

@@ -47,8 +47,8 @@ pub use schema::sample_rows::sample;
 pub use write::foreign_keys::Following;
 
 use super::{
-    Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Ineligible,
-    Page, PageQuery, Preparation, Reconcile, Result, SourceError, Store, StoreInfo, Token, TxStatus,
+    Applied, Batch, Budget, Changes, Entry, HistogramQuery, HistogramStep, Identity, Ineligible, Page, PageQuery,
+    Preparation, Reconcile, Result, ScanMode, SourceError, Store, StoreInfo, Token, TxStatus,
 };
 use crate::adapter::Retention;
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
@@ -170,12 +170,13 @@ impl Store for SqlStore {
         logged("totals", self.statistics().count_states(asked, budget), Vec::len)
     }
 
-    fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        logged("page", self.reader().read_page(query, usize::MAX, usize::MAX, budget), |page| page.entries.len())
-    }
-
-    fn search<'a>(&'a self, query: PageQuery, screen: usize, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        logged("search", self.reader().search_page(query, screen, budget), |page| page.entries.len())
+    fn scan<'a>(&'a self, query: PageQuery, mode: ScanMode, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        let (reader, rows) = (self.reader(), |page: &Page| page.entries.len());
+        match mode {
+            ScanMode::List => logged("page", reader.read_page(query, usize::MAX, usize::MAX, budget), rows),
+            ScanMode::Screen(screen) => logged("search", reader.search_page(query, screen, budget), rows),
+            ScanMode::Cohort => logged("freeze", reader.read_cohort(query, budget), rows),
+        }
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
@@ -202,15 +203,6 @@ impl Store for SqlStore {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Changes>> {
         logged("changes", self.poller().look_again(since, facet, filter, budget), |changes| changes.cells.len())
-    }
-
-    fn freeze<'a>(
-        &'a self,
-        filter: &'a Filter,
-        cursor: Cursor,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<FreezeStep>> {
-        logged("freeze", self.reader().freeze_step(filter, cursor, budget), |step| step.jobs.len())
     }
 
     fn preparation<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {

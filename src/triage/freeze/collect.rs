@@ -17,7 +17,9 @@ use crate::domain::job::{JobId, State};
 use crate::domain::redact::Masker;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
-use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, Ineligible, SourceError, Store};
+use crate::store::{
+    Budget, Cursor, Frozen, Identity, Ineligible, Page, PageQuery, ScanMode, Scanned, SourceError, Store,
+};
 use crate::triage::plan::ActionScope;
 use crate::triage::progress::FreezeProgress;
 use crate::triage::replay_limit::ReplayLimit;
@@ -192,16 +194,18 @@ impl<'a> Freezer<'a> {
         Ok(Missing::default())
     }
 
-    async fn write_down(&mut self, filter: &Filter, mut steps: Receiver<FreezeStep>) -> Result<(), PlanError> {
-        while let Some(FreezeStep { jobs, scanned, .. }) = steps.recv().await {
+    async fn write_down(&mut self, filter: &Filter, mut steps: Receiver<Page>) -> Result<(), PlanError> {
+        while let Some(Page { entries, scanned, .. }) = steps.recv().await {
             self.check()?;
+            let jobs: Vec<Frozen> = entries.into_iter().map(Frozen::of).collect();
+            let Scanned { rows, share } = scanned.unwrap_or(Scanned { rows: jobs.len() as u64, share: 0.0 });
             let mut jobs = self.guard.pass(Some(filter), jobs).await?;
             // What a verb is for it takes; whole cohorts of that are not looked at again.
             let is_usual = |job: &Frozen| is_for(self.action, job.state);
             let by_state = !jobs.iter().all(is_usual);
             self.leave_unfit(&mut jobs, by_state).await?;
-            self.progress.examined += scanned.rows;
-            self.progress.share = scanned.share;
+            self.progress.examined += rows;
+            self.progress.share = share;
             self.take(jobs).await?;
             self.write(GATHER).await?;
         }
@@ -343,12 +347,12 @@ async fn read_on(
     mut cursor: Cursor,
     most: u64,
     budget: Budget,
-    into: Sender<FreezeStep>,
+    into: Sender<Page>,
 ) -> Result<Option<Cursor>, PlanError> {
     let mut jobs = 0;
     loop {
-        let step = store.freeze(&filter, cursor, &budget).await?;
-        jobs += step.jobs.len() as u64;
+        let step = store.scan(PageQuery::cohort(&filter, cursor), ScanMode::Cohort, &budget).await?;
+        jobs += step.entries.len() as u64;
         let next = step.next.clone();
         if into.send(step).await.is_err() {
             // Whoever takes them has failed, and says so.

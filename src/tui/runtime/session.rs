@@ -15,7 +15,7 @@ use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
 use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, Whose, known};
-use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, SourceError};
+use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, ScanMode, SourceError};
 use crate::triage::StoreContext;
 use crate::triage::run::RunControl;
 use crate::tui::app::{JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
@@ -162,7 +162,7 @@ impl Session {
     }
 
     async fn page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page, SourceError> {
-        let page = self.store()?.desk.search(query, screen, budget).await?;
+        let page = self.store()?.desk.scan(query, ScanMode::Screen(screen), budget).await?;
         Ok(Page { entries: self.masked(page.entries), ..page })
     }
 

@@ -7,7 +7,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::text::Untrusted;
-use dlq_tui::store::{Cursor, Sort, Store};
+use dlq_tui::store::{Cursor, PageQuery, ScanMode, Sort, Store};
 use serde_json::{Map, Value, json};
 
 use super::bench::{act, assert_error, changes, checked, detail, detection, fixture, id, literal, rows, undo, whole};
@@ -117,9 +117,13 @@ async fn lists_and_counts_tell_the_dead_from_the_cancelled_and_all_others() {
             }
         }
         // What is judged in memory is read among the dead alone, where they have an order of their own.
-        let step = store.freeze(&filter("-msg:/never seen/"), Cursor::Start, &budget()).await.expect("a step");
+        let step = store
+            .scan(PageQuery::cohort(&filter("-msg:/never seen/"), Cursor::Start), ScanMode::Cohort, &budget())
+            .await
+            .expect("a step");
         let looked_at = if db.engine == Engine::Postgres { dead.len() } else { rows.len() };
-        assert_eq!((step.jobs.len(), step.scanned.rows), (dead.len(), looked_at as u64), "{name}");
+        let scanned = step.scanned.expect("it is told");
+        assert_eq!((step.entries.len(), scanned.rows), (dead.len(), looked_at as u64), "{name}");
         let by_error = bars(&histogram(&store, Facet::Error, &Filter::all()).await.histogram);
         assert_eq!(by_error[&Some("Oban.CrashError".to_owned())], 3, "{name}");
         assert_eq!(by_error[&None], 2, "{name}: the rescued job has no error, and one text has no class");

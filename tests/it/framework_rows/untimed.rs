@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use chrono::Utc;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::store::{Cursor, Sort, Store};
+use dlq_tui::store::{Cursor, PageQuery, ScanMode, Sort, Store};
 
 use super::bench::{checked, fixture};
 use super::shop::Shop;
@@ -73,8 +73,11 @@ async fn deaths_by_hand_are_found_by_when_they_died() {
                 let ids: BTreeSet<&str> = rows.iter().map(|entry| entry.row.id.as_str()).collect();
                 assert_eq!(ids, wanted.iter().copied().collect(), "{name} {text}");
             }
-            let step = store.freeze(&filter(text), Cursor::Start, &budget()).await.expect("a step");
-            assert_eq!(step.jobs.len(), wanted.len(), "{name} {text} frozen");
+            let step = store
+                .scan(PageQuery::cohort(&filter(text), Cursor::Start), ScanMode::Cohort, &budget())
+                .await
+                .expect("a step");
+            assert_eq!(step.entries.len(), wanted.len(), "{name} {text} frozen");
             let counted = histogram(&store, Facet::Queue, &filter(text)).await.histogram;
             assert_eq!(counted.total.n, wanted.len() as u64, "{name} {text} counted");
         }

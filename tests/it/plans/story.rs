@@ -12,7 +12,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, missing_indexes, open};
-use dlq_tui::store::{Availability, Cursor, PageQuery, Sort};
+use dlq_tui::store::{Availability, Cursor, PageQuery, ScanMode, Sort};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::outcomes::count_outcomes;
@@ -112,7 +112,7 @@ impl Teller<'_> {
         // A machine that is busy has the page read in several steps.
         let page = async |filter: &Filter, mut cursor: Cursor, limit: usize| loop {
             let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor: cursor.clone(), limit };
-            let page = store.page(query, &budget()).await.expect("a page");
+            let page = store.scan(query, ScanMode::List, &budget()).await.expect("a page");
             match page.next.clone() {
                 Some(next) if page.entries.is_empty() => cursor = next,
                 _ => break page,
@@ -134,8 +134,9 @@ impl Teller<'_> {
         store.detail(&ids[0], &budget()).await.expect("a detail");
         store.rows(&ids, &budget()).await.expect("rows");
         self.phase(COLD).await;
-        let step = store.freeze(&all, Cursor::Start, &budget()).await.expect("a cohort");
-        step.jobs.into_iter().map(|job| job.id).collect()
+        let step =
+            store.scan(PageQuery::cohort(&all, Cursor::Start), ScanMode::Cohort, &budget()).await.expect("a cohort");
+        step.entries.into_iter().map(|entry| entry.row.id).collect()
     }
 
     /// A verb on some jobs, what became of them, and its undo.

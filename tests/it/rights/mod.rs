@@ -12,7 +12,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{Batch, Cursor, PageQuery, Sort, SourceError, Store};
+use dlq_tui::store::{Batch, Cursor, PageQuery, ScanMode, Sort, SourceError, Store};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::outcomes::count_outcomes;
@@ -81,9 +81,10 @@ async fn look(store: &SqlStore) -> Vec<JobId> {
     let seen = store.changes(None, facet, &all, &budget()).await.expect("a look");
     store.changes(Some(&seen.token), facet, &all, &budget()).await.expect("a look");
     let query = PageQuery { filter: all.clone(), sort: Sort::default(), cursor: Cursor::Start, limit: 20 };
-    store.search(query, 20, &budget()).await.expect("a page");
-    let frozen = store.freeze(&all, Cursor::Start, &budget()).await.expect("a cohort");
-    let ids: Vec<JobId> = frozen.jobs.into_iter().map(|job| job.id).take(60).collect();
+    store.scan(query, ScanMode::Screen(20), &budget()).await.expect("a page");
+    let frozen =
+        store.scan(PageQuery::cohort(&all, Cursor::Start), ScanMode::Cohort, &budget()).await.expect("a cohort");
+    let ids: Vec<JobId> = frozen.entries.into_iter().map(|entry| entry.row.id).take(60).collect();
     assert_eq!(store.details(&ids, &budget()).await.expect("details").len(), ids.len());
     store.rows(&ids, &budget()).await.expect("rows");
     store.identity(&budget()).await.expect("an identity");

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 use crate::adapter::FieldKind;
 use crate::db::cells::{Cells, on_axis};
 use crate::domain::action::ReplayStatus;
-use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::{Read, read, select};
+use crate::store::sql::query::columns::{read, select};
 use crate::store::sql::query::layout::Expr;
 use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::row_snapshot::{Kept, row_of};
@@ -21,12 +20,10 @@ use crate::store::sql::query::template::{Fill, expand};
 use crate::store::sql::query::where_clause::{Extras, Judge};
 use crate::store::sql::read::ReadMemory;
 use crate::store::sql::read::scan::{Scan, Step};
-use crate::store::{
-    Budget, Cursor, Entry, FreezeStep, Frozen, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, SourceError,
-};
+use crate::store::{Budget, Cursor, Entry, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, SourceError};
 
 /// Jobs of one step of freezing: the more, the more memory, half of which the allocator never gives back.
-const FREEZE: usize = 2_000;
+const COHORT: usize = 2_000;
 /// The newest and oldest place on an axis, as they were a while ago.
 #[derive(Clone)]
 pub(crate) struct AxisEnds {
@@ -108,20 +105,20 @@ impl<'s> Reader<'s> {
         entries.filter(|entry| entry.as_ref().map_or(true, |e| named(&e.row.id))).collect()
     }
 
-    pub(crate) async fn freeze_step(self, filter: &Filter, cursor: Cursor, budget: &Budget) -> Result<FreezeStep> {
-        let mut judge = Judge::new(&self.context.layout, filter, self.context.server_now());
+    /// The next jobs of a cohort, with what the record keeps of them.
+    pub(crate) async fn read_cohort(self, query: PageQuery, budget: &Budget) -> Result<Page> {
+        let mut judge = Judge::new(&self.context.layout, &query.filter, self.context.server_now());
         // What is judged in memory is judged by all the light columns.
         judge.extras.record_only = judge.rest.is_none();
         judge.extras.lineage = true;
-        let sort = Sort::default();
-        let mut scan = self.scan(&judge, sort, budget);
+        let mut scan = self.scan(&judge, query.sort, budget);
         scan.outlook = self.outlook(&scan).await?;
-        let step = scan.step(&cursor, FREEZE).await?;
+        let step = scan.step(&query.cursor, query.limit.min(COHORT)).await?;
         let next = step.last.clone().map(Cursor::After);
         let rows = step.looked_at.unwrap_or(step.rows.len() as u64);
-        let share = if next.is_some() { self.share_of(&step, &judge, sort, true).await } else { 1.0 };
-        let jobs = step.rows.into_iter().map(frozen).collect();
-        Ok(FreezeStep { jobs, next, scanned: Scanned { rows, share } })
+        let share = if next.is_some() { self.share_of(&step, &judge, query.sort, true).await } else { 1.0 };
+        let entries = step.rows.into_iter().map(|read| read.entry).collect();
+        Ok(Page { entries, next, scanned: Some(Scanned { rows, share }) })
     }
 
     pub(crate) async fn read_outcome(
@@ -241,10 +238,6 @@ pub(crate) fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
     let written = whole.replace('T', " ") + &fraction;
     let at = chrono::NaiveDateTime::parse_from_str(&written, "%Y-%m-%d %H:%M:%S%.f").ok()?;
     Some(at.and_utc().timestamp_micros())
-}
-
-fn frozen(read: Read) -> Frozen {
-    Frozen::of(read.entry)
 }
 
 /// Where a job has got to that was found twice: there is no telling which of two is the one that was replayed.

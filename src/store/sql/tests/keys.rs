@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
-use crate::store::{Cursor, PageQuery, Sort, Store};
+use crate::store::{Cursor, PageQuery, ScanMode, Sort, Store};
 
 #[tokio::test]
 async fn a_job_is_named_by_its_key_as_it_is_written() {
@@ -15,9 +15,13 @@ async fn a_job_is_named_by_its_key_as_it_is_written() {
         let details = odd.store.details(&ids, &budget()).await.expect("details");
         let filter = Filter::parse(&format!("id:{name}")).expect("a filter");
         let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor: Cursor::Start, limit: 9 };
-        let page = odd.store.page(query, &budget()).await.expect("a page");
-        let frozen = odd.store.freeze(&filter, Cursor::Start, &budget()).await.expect("a step");
-        let all = [found.len(), details.len(), page.entries.len(), frozen.jobs.len()];
+        let page = odd.store.scan(query, ScanMode::List, &budget()).await.expect("a page");
+        let frozen = odd
+            .store
+            .scan(PageQuery::cohort(&filter, Cursor::Start), ScanMode::Cohort, &budget())
+            .await
+            .expect("a step");
+        let all = [found.len(), details.len(), page.entries.len(), frozen.entries.len()];
         assert_eq!(all, [n; 4], "{name}");
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
-use crate::store::{Cursor, PageQuery, Position, Sort, Store};
+use crate::store::{Cursor, PageQuery, Position, ScanMode, Sort, Store};
 
 #[tokio::test]
 async fn a_few_jobs_far_off_do_not_hold_the_progress_of_a_scan_up() {
@@ -27,7 +27,7 @@ async fn pages_leave_no_job_out_between_two_whole_seconds() {
             let (mut listed, mut at) = (Vec::new(), Some(start));
             while let Some(cursor) = at {
                 let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor, limit: 30 };
-                let page = odd.store.page(query, &budget()).await.expect("a page");
+                let page = odd.store.scan(query, ScanMode::List, &budget()).await.expect("a page");
                 let ids: Vec<String> = page.entries.iter().map(|e| e.row.id.as_str().to_owned()).collect();
                 match forward {
                     true => listed.extend(ids),
@@ -51,7 +51,7 @@ async fn who_looks_is_shown_a_screen_of_what_lies_apart_and_then_the_rest_of_it(
     for (start, forward) in [(Cursor::Start, true), (Cursor::End, false)] {
         let (mut listed, mut at, mut lengths) = (Vec::new(), Some(start.clone()), Vec::new());
         while let Some(cursor) = at {
-            let page = odd.store.search(query("class:A", cursor), 16, &budget()).await.expect("a page");
+            let page = odd.store.scan(query("class:A", cursor), ScanMode::Screen(16), &budget()).await.expect("a page");
             lengths.push(page.entries.len());
             let ids: Vec<String> = page.entries.iter().map(|e| e.row.id.as_str().to_owned()).collect();
             match forward {
@@ -65,15 +65,20 @@ async fn who_looks_is_shown_a_screen_of_what_lies_apart_and_then_the_rest_of_it(
         assert_eq!(lengths, [25, 25, 25, 25, 25, 25, 25, 23], "{forward}");
         // What lies side by side comes as it is asked for, and so does all where nobody looks.
         for text in ["", "state:dead", "since:2026-11-18T00:00:01 until:2026-11-18T00:10"] {
-            let page = odd.store.search(query(text, start.clone()), 16, &budget()).await.expect("a page");
+            let page =
+                odd.store.scan(query(text, start.clone()), ScanMode::Screen(16), &budget()).await.expect("a page");
             assert_eq!(page.entries.len(), 100, "{text} {forward}");
         }
         // A larger screen is filled all the same.
         for (screen, rows) in [(40, 40), (400, 100)] {
-            let page = odd.store.search(query("class:A", start.clone()), screen, &budget()).await.expect("a page");
+            let page = odd
+                .store
+                .scan(query("class:A", start.clone()), ScanMode::Screen(screen), &budget())
+                .await
+                .expect("a page");
             assert_eq!(page.entries.len(), rows, "{forward}");
         }
-        let page = odd.store.page(query("class:A", start), &budget()).await.expect("a page");
+        let page = odd.store.scan(query("class:A", start), ScanMode::List, &budget()).await.expect("a page");
         assert_eq!(page.entries.len(), 100, "{forward}");
     }
 }

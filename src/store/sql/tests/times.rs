@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
-use crate::store::{Cursor, HistogramQuery, PageQuery, Sort, Store};
+use crate::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort, Store};
 
 /// What SQLite's own functions take for an instant, and what no program takes for one.
 const NONE: [&str; 12] = [
@@ -31,7 +31,7 @@ async fn text_that_is_no_date_is_no_time_and_its_row_stands_in_the_list_all_the_
     let page = async |filter: &str| {
         let filter = Filter::parse(filter).expect("a filter");
         let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
-        let mut rows = odd.store.page(query, &budget()).await.expect("a page").entries;
+        let mut rows = odd.store.scan(query, ScanMode::List, &budget()).await.expect("a page").entries;
         rows.sort_by_key(|entry| entry.row.id.as_str().parse::<usize>().ok());
         rows.into_iter().map(|entry| entry.row.at.map(|at| at.to_rfc3339())).collect::<Vec<_>>()
     };
@@ -95,7 +95,7 @@ async fn a_bound_on_written_times_holds_for_every_form_and_zone() {
     let page = async |filter: &str| {
         let filter = Filter::parse(filter).expect("a filter");
         let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 2_000 };
-        let found = odd.store.page(query, &budget()).await.expect("a page").entries;
+        let found = odd.store.scan(query, ScanMode::List, &budget()).await.expect("a page").entries;
         let mut ids: Vec<usize> = found.iter().map(|entry| entry.row.id.as_str().parse().expect("a number")).collect();
         ids.sort_unstable();
         ids
@@ -118,7 +118,7 @@ async fn a_bound_on_written_times_is_exact_within_the_second() {
     let odd = Odd::new(&format!("SELECT * FROM (VALUES {})", rows.join(", "))).await;
     let page = async |filter: Filter| {
         let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
-        let found = odd.store.page(query, &budget()).await.expect("a page").entries;
+        let found = odd.store.scan(query, ScanMode::List, &budget()).await.expect("a page").entries;
         let mut ids: Vec<usize> = found.iter().map(|entry| entry.row.id.as_str().parse().expect("a number")).collect();
         ids.sort_unstable();
         ids
