@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dlq_tui::domain::action::{Action, ReplayStatus};
+use dlq_tui::domain::action::ReplayStatus;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::{Count, Histogram};
@@ -11,8 +11,8 @@ use dlq_tui::domain::job::{JobDetail, JobId, State};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
-    Applied, Batch, Budget, Changes, Entry, HistogramQuery, HistogramStep, Identity, Ineligible, Page, PageQuery,
-    Preparation, Reconcile, Result, ScanMode, Store, StoreInfo, Token,
+    Applied, Batch, Budget, Changes, Entry, HistogramQuery, HistogramStep, Identity, Page, PageQuery, PlanFacts,
+    Reconcile, Result, ScanMode, Store, StoreInfo, Token,
 };
 use futures_util::future::BoxFuture;
 
@@ -94,33 +94,6 @@ impl Store for Stopwatch {
         self.store.changes(since, facet, filter, budget)
     }
 
-    fn unfit<'a>(
-        &'a self,
-        action: Action,
-        ids: &'a [JobId],
-        by_state: bool,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, Ineligible)>>> {
-        self.store.unfit(action, ids, by_state, budget)
-    }
-
-    fn cautions<'a>(
-        &'a self,
-        action: Action,
-        ids: &'a [JobId],
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(String, u64)>>> {
-        self.store.cautions(action, ids, budget)
-    }
-
-    fn preparation<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
-        self.store.preparation(action, budget)
-    }
-
-    fn prepare<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
-        self.store.prepare(action, budget)
-    }
-
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             let began = Instant::now();
@@ -132,6 +105,10 @@ impl Store for Stopwatch {
             }
             applied
         })
+    }
+
+    fn plan(&self) -> &dyn PlanFacts {
+        self.store.plan()
     }
 
     fn reconcile(&self) -> Option<&dyn Reconcile> {

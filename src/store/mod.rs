@@ -10,6 +10,7 @@ mod info;
 pub mod install;
 mod journal;
 mod page;
+mod plan_facts;
 mod reconcile;
 pub mod sql;
 mod token;
@@ -25,15 +26,17 @@ pub use count::{Cell, Changes, CountedAfterPoll, HistogramQuery, HistogramStep, 
 pub use info::{Availability, Identity, Offers, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, ScanMode, Scanned, Sort, SortKey, Unordered};
+pub use plan_facts::PlanFacts;
 pub use reconcile::Reconcile;
 pub use token::Token;
 
-use crate::domain::action::{Action, ReplayStatus};
+use crate::domain::action::ReplayStatus;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, State};
 use crate::domain::time::Timestamp;
+use plan_facts::NoPlanFacts;
 
 /// A dead-letter store. Futures can be dropped at any time; a dropped read is cancelled on the server.
 pub trait Store: Send + Sync {
@@ -81,56 +84,9 @@ pub trait Store: Send + Sync {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Changes>>;
 
-    /// Those of these jobs for which the layout does not allow an action, each with the reason. With `by_state` also those that
-    /// the action does not take as they stand: whole cohorts in the state that it is for are not looked at for that.
-    fn unfit<'a>(
-        &'a self,
-        _action: Action,
-        _ids: &'a [JobId],
-        _by_state: bool,
-        _budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, Ineligible)>>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    /// What a plan says of some of these jobs, each sentence with the number of jobs.
-    fn cautions<'a>(
-        &'a self,
-        _action: Action,
-        _ids: &'a [JobId],
-        _budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(String, u64)>>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    /// What an action would make in the database before its first use there; `None` when nothing is missing.
-    ///
-    /// # Errors
-    /// Also [`SourceError::Input`] when what is there cannot be used; the sentence says what to do.
-    fn preparation<'a>(&'a self, _action: Action, _budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
-        Box::pin(async { Ok(None) })
-    }
-
-    /// Makes what [`Store::preparation`] says, where it is missing.
-    ///
-    /// # Errors
-    /// As there; also when the role may not.
-    fn prepare<'a>(&'a self, _action: Action, _budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    /// What the database does by itself as an action takes its rows, in sentences: rows of other tables that go along.
-    ///
-    /// # Errors
-    /// Also [`SourceError::Outdated`] where rows are to be kept, as `keeps` says, and their table is no longer what it was when
-    /// the store was opened.
-    fn consequences<'a>(
-        &'a self,
-        _action: Action,
-        _keeps: bool,
-        _budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<String>>> {
-        Box::pin(async { Ok(Vec::new()) })
+    /// What a plan says of an action before anything is touched, and what it needs to be made.
+    fn plan(&self) -> &dyn PlanFacts {
+        &NoPlanFacts
     }
 
     /// Applies an action to a batch and answers for each job at most once; what is `Done` is committed.

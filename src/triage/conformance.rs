@@ -216,7 +216,7 @@ impl Journal for Shelf {
 /// Acts on some jobs: each once, and not again; and undoes it, where that can be had.
 async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget) -> CheckResult {
     let all: Vec<JobId> = dead.iter().map(|e| e.row.id.clone()).collect();
-    let unfit = store.unfit(action, &all, false, budget).await.map_err(|e| e.to_string())?;
+    let unfit = store.plan().unfit(action, &all, false, budget).await.map_err(|e| e.to_string())?;
     let ids: Vec<JobId> =
         all.into_iter().filter(|id| !unfit.iter().any(|(other, _)| other == id)).take(TRIED).collect();
     if ids.is_empty() {

@@ -177,10 +177,10 @@ async fn frozen(
     on_progress: Tell<'_>,
 ) -> Result<Plan, PlanError> {
     let (mut notes, database) = check_ask(desk, ledger, &mut ask, budget).await?;
-    let creates = desk.store.preparation(ask.action, budget).await.map_err(unusable)?;
+    let creates = desk.store.plan().preparation(ask.action, budget).await.map_err(unusable)?;
     // However many jobs there will be, some rows may be kept.
     let keeps = ask.options.keeps(ask.action, 1);
-    let consequences = desk.store.consequences(ask.action, keeps, budget).await.map_err(unusable)?;
+    let consequences = desk.store.plan().consequences(ask.action, keeps, budget).await.map_err(unusable)?;
     // One reading of the clock for the filter and for the guard that holds each job against the same age.
     let clock = desk.store.clock();
     ask.options = std::mem::take(&mut ask.options).resolve(clock);

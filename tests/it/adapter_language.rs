@@ -150,8 +150,11 @@ async fn jobs_that_cannot_be_acted_on_are_told_apart_and_the_payload_is_edited_e
     for db in harness::every_engine("unfit").await {
         seed(&db).await;
         let store = chores(&db).await;
-        let unfit =
-            store.unfit(Action::Replay, &(1..=12).map(id).collect::<Vec<_>>(), false, &budget()).await.expect("unfit");
+        let unfit = store
+            .plan()
+            .unfit(Action::Replay, &(1..=12).map(id).collect::<Vec<_>>(), false, &budget())
+            .await
+            .expect("unfit");
         assert_eq!(unfit.len(), 4, "{unfit:?}");
         let results = apply(&store, batch(Action::Replay, (1..=12).map(id))).await;
         let because = |n: u32| match &results[&id(n)] {

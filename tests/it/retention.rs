@@ -244,7 +244,7 @@ async fn a_column_that_appears_while_a_run_goes_on_stops_it_and_is_not_left_behi
         let desk = desk(&db.url, "jobs_dlq").await;
         let plan = plan(&desk, &ledger, "", Action::Archive).await.expect("a plan");
         assert!(plan.creates.as_ref().is_some_and(|made| made.creates.ends_with(".jobs_dlq_archive")), "{plan:?}");
-        desk.store.prepare(Action::Archive, &budget()).await.expect("a table");
+        desk.store.plan().prepare(Action::Archive, &budget()).await.expect("a table");
         db.execute("alter table jobs_dlq add column tenant varchar(40)").await;
         // The check before the run sees it; and so does each batch, for a column that comes later still.
         let refused = execute(&desk, &ledger, &plan.run, options(), &RunControl::new(), &progress()).await;

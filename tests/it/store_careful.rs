@@ -80,10 +80,10 @@ async fn nothing_is_written_to_tables_without_transactions() {
     let db = server.database("myisam_archive").await;
     Layout::JobsDlq.seed(&db, 5).await;
     let behind = store(&db, Layout::JobsDlq).await;
-    behind.prepare(Action::Archive, &budget()).await.expect("an archive");
-    assert_eq!(behind.preparation(Action::Archive, &budget()).await.expect("an answer"), None);
+    behind.plan().prepare(Action::Archive, &budget()).await.expect("an archive");
+    assert_eq!(behind.plan().preparation(Action::Archive, &budget()).await.expect("an answer"), None);
     db.execute("alter table jobs_dlq_archive engine = MyISAM").await;
-    let refused = behind.preparation(Action::Archive, &budget()).await.expect_err("no transactions there");
+    let refused = behind.plan().preparation(Action::Archive, &budget()).await.expect_err("no transactions there");
     assert!(refused.to_string().contains("jobs_dlq_archive is a MyISAM table"), "{refused}");
     let db = server.database("myisam_target").await;
     Layout::DeadLetterJobs.seed(&db, 5).await;

@@ -105,7 +105,7 @@ async fn a_job_whose_key_another_row_has_too_is_left_alone_by_every_verb_and_cos
             let name = format!("{action} on {}", db.engine.name());
             seed(&db, BY_TENANT).await;
             let store = tenants(&db).await;
-            store.prepare(action, &budget()).await.expect("a place");
+            store.plan().prepare(action, &budget()).await.expect("a place");
             let shelf = Arc::new(Shelf::default());
             let ids = ["5", "6", "7"].map(JobId::new);
             let results = apply(&store, dlq_tui::store::Batch { journal: Some(shelf), ..batch(action, ids) }).await;

@@ -48,7 +48,7 @@ pub use write::foreign_keys::Following;
 
 use super::{
     Applied, Batch, Budget, Changes, Entry, HistogramQuery, HistogramStep, Identity, Ineligible, Page, PageQuery,
-    Preparation, Reconcile, Result, ScanMode, SourceError, Store, StoreInfo, Token, TxStatus,
+    PlanFacts, Preparation, Reconcile, Result, ScanMode, SourceError, Store, StoreInfo, Token, TxStatus,
 };
 use crate::adapter::Retention;
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
@@ -205,25 +205,6 @@ impl Store for SqlStore {
         logged("changes", self.poller().look_again(since, facet, filter, budget), |changes| changes.cells.len())
     }
 
-    fn preparation<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
-        logged("preparation", ArchiveTable::new(&self.context).missing_archive(action, budget), |missing| {
-            usize::from(missing.is_some())
-        })
-    }
-
-    fn prepare<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
-        logged("prepare", ArchiveTable::new(&self.context).create_archive(action, budget), |()| 0)
-    }
-
-    fn consequences<'a>(
-        &'a self,
-        action: Action,
-        keeps: bool,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<String>>> {
-        logged("consequences", ForeignKeys::new(&self.context).consequences(action, keeps, budget), Vec::len)
-    }
-
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             let began = Instant::now();
@@ -233,6 +214,29 @@ impl Store for SqlStore {
         })
     }
 
+    fn plan(&self) -> &dyn PlanFacts {
+        self
+    }
+
+    fn reconcile(&self) -> Option<&dyn Reconcile> {
+        Some(self)
+    }
+
+    fn outcome_of<'a>(
+        &'a self,
+        ids: &'a [JobId],
+        kept: &'a [(JobId, String)],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
+        logged("outcome", self.reader().read_outcome(ids, kept, budget), Vec::len)
+    }
+
+    fn outcome_needs_kept(&self) -> bool {
+        self.context.layout.spec.outcome.as_ref().is_some_and(|outcome| outcome.get_ref().contains("b.kept"))
+    }
+}
+
+impl PlanFacts for SqlStore {
     fn unfit<'a>(
         &'a self,
         action: Action,
@@ -260,21 +264,23 @@ impl Store for SqlStore {
         )
     }
 
-    fn reconcile(&self) -> Option<&dyn Reconcile> {
-        Some(self)
+    fn preparation<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
+        logged("preparation", ArchiveTable::new(&self.context).missing_archive(action, budget), |missing| {
+            usize::from(missing.is_some())
+        })
     }
 
-    fn outcome_of<'a>(
+    fn prepare<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
+        logged("prepare", ArchiveTable::new(&self.context).create_archive(action, budget), |()| 0)
+    }
+
+    fn consequences<'a>(
         &'a self,
-        ids: &'a [JobId],
-        kept: &'a [(JobId, String)],
+        action: Action,
+        keeps: bool,
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
-        logged("outcome", self.reader().read_outcome(ids, kept, budget), Vec::len)
-    }
-
-    fn outcome_needs_kept(&self) -> bool {
-        self.context.layout.spec.outcome.as_ref().is_some_and(|outcome| outcome.get_ref().contains("b.kept"))
+    ) -> BoxFuture<'a, Result<Vec<String>>> {
+        logged("consequences", ForeignKeys::new(&self.context).consequences(action, keeps, budget), Vec::len)
     }
 }
 

@@ -272,7 +272,7 @@ impl<'a> Freezer<'a> {
     async fn leave_unfit(&mut self, jobs: &mut Vec<Frozen>, by_state: bool) -> Result<(), PlanError> {
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
         let unfit: HashMap<JobId, Ineligible> =
-            self.desk.store.unfit(self.action, &ids, by_state, self.budget).await?.into_iter().collect();
+            self.desk.store.plan().unfit(self.action, &ids, by_state, self.budget).await?.into_iter().collect();
         jobs.retain(|job| !unfit.contains_key(&job.id));
         for Ineligible { because, since } in unfit.into_values() {
             let (jobs, first) = self.unfit.entry(because).or_insert((0, since));
@@ -291,7 +291,7 @@ impl<'a> Freezer<'a> {
     async fn take(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-        for (caution, jobs) in self.desk.store.cautions(self.action, &ids, self.budget).await? {
+        for (caution, jobs) in self.desk.store.plan().cautions(self.action, &ids, self.budget).await? {
             *self.cautions.entry(caution).or_default() += jobs;
         }
         // What a job was frozen with is told by receipts and splits too, and by others than its database.

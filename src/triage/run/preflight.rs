@@ -43,7 +43,7 @@ pub(super) async fn same_database(desk: &StoreContext, run: &Run, options: &RunO
 /// Makes what the action needs in the database, as its plan said.
 pub(super) async fn prepare(desk: &StoreContext, run: &Run, options: &RunOptions) -> Result<(), StopReason> {
     let budget = Budget::new(options.statement);
-    let prepared = desk.store.prepare(run.intent.action, &budget).await;
+    let prepared = desk.store.plan().prepare(run.intent.action, &budget).await;
     prepared.map_err(|error| {
         let why = desk.redactor.prose(&error.to_string()).into_owned();
         if error.retryable() { StopReason::Because(why) } else { StopReason::Denied(why) }

@@ -355,7 +355,8 @@ async fn rows_of_version_3_that_are_one_for_each_try_are_told_apart_and_refused(
     assert_eq!(dead.len(), 10, "the try that was followed by another is not dead");
     let user = User::of(&db);
     let older = JobId::new(own(92));
-    let unfit = store.unfit(Action::Replay, std::slice::from_ref(&older), false, &budget()).await.expect("unfit");
+    let unfit =
+        store.plan().unfit(Action::Replay, std::slice::from_ref(&older), false, &budget()).await.expect("unfit");
     assert!(unfit.iter().any(|(id, why)| *id == older && why.because.contains("older GoodJob")), "{unfit:?}");
     let receipt = act(&user, "replay", &[RETRIED, &own(92)], &[]);
     assert_eq!((&receipt["planned"], &receipt["done"]), (&json!(1), &json!(1)), "{receipt}");

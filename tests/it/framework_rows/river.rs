@@ -179,12 +179,12 @@ async fn a_job_whose_twin_is_alive_is_refused_and_of_two_dead_twins_one_comes_ba
     let (store, _) = checked(&db, "river").await;
     let before = whole(&db, "river_job").await;
     let ids = ["1", "7", "9", "12", "13"].map(JobId::new);
-    let unfit = store.unfit(Action::Replay, &ids, false, &budget()).await.expect("unfit");
+    let unfit = store.plan().unfit(Action::Replay, &ids, false, &budget()).await.expect("unfit");
     assert_eq!(unfit.len(), 2, "{unfit:?}");
     // Without River's function the bits of the states are read here: they must say the same.
     db.execute("alter function river_job_state_in_bitmask rename to put_away").await;
     let (without, _) = checked(&db, "river").await;
-    assert_eq!(without.unfit(Action::Replay, &ids, false, &budget()).await.expect("unfit"), unfit);
+    assert_eq!(without.plan().unfit(Action::Replay, &ids, false, &budget()).await.expect("unfit"), unfit);
     assert_eq!(apply(&without, batch(Action::Replay, [JobId::new("6")])).await[&JobId::new("6")], JobResult::Done);
     let refused = apply(&without, batch(Action::Replay, [JobId::new("7")])).await;
     assert_eq!(word(&refused[&JobId::new("7")]), TWIN);

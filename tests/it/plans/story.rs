@@ -146,7 +146,7 @@ impl Teller<'_> {
         }
         self.phase(action.word()).await;
         if action == Action::Archive {
-            self.desk.store.prepare(action, &budget()).await.expect("a table");
+            self.desk.store.plan().prepare(action, &budget()).await.expect("a table");
         }
         let ask = |scope, action| Ask::new(scope, action, Timestamp::now());
         let scope = ActionScope::Jobs(jobs.to_vec());

@@ -128,7 +128,7 @@ async fn act(named: &str, store: SqlStore, jobs: &[JobId]) {
         if refusal_of(&desk, action).is_some() {
             continue;
         }
-        desk.store.prepare(action, &budget()).await.unwrap_or_else(|e| panic!("{named}: {action}: {e}"));
+        desk.store.plan().prepare(action, &budget()).await.unwrap_or_else(|e| panic!("{named}: {action}: {e}"));
         let plan = freeze(&desk, &ledger, ask(ActionScope::Jobs(jobs.to_vec()), action), &budget(), |_| {}).await;
         let Ok(plan) = plan else { continue };
         let receipt = go(&desk, &ledger, &plan.run).await;
@@ -160,7 +160,7 @@ async fn one_right_less_is_named_up_front_and_never_one_that_is_not_needed() {
         // By somebody else: who makes a table owns it.
         let owner =
             Clerk { url: db.url.clone(), name: String::new(), db: &db }.open(case, false).await.expect("a store");
-        owner.prepare(Action::Archive, &budget()).await.unwrap_or_else(|e| panic!("{named}: {e}"));
+        owner.plan().prepare(Action::Archive, &budget()).await.unwrap_or_else(|e| panic!("{named}: {e}"));
         let every: Vec<Option<Action>> = [None].into_iter().chain(Action::ALL.into_iter().map(Some)).collect();
         let all = clerk.single_needs(case, &every).await;
         grant(&db, &all).await;
