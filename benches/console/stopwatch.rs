@@ -115,13 +115,13 @@ impl Store for Stopwatch {
         self.store.reconcile()
     }
 
-    fn outcome_of<'a>(
+    fn outcomes<'a>(
         &'a self,
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
-        self.store.outcome_of(ids, kept, budget)
+        self.store.outcomes(ids, kept, budget)
     }
 
     fn outcome_needs_kept(&self) -> bool {

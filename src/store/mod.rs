@@ -101,25 +101,16 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Where replayed jobs have got to.
-    fn outcome<'a>(
-        &'a self,
-        ids: &'a [JobId],
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
-        self.outcome_of(ids, &[], budget)
-    }
-
-    /// The same of jobs whose replay kept something of them, as its [`Journal`] was given it: where their rows are gone,
-    /// that says by what to look for them.
-    fn outcome_of<'a>(
+    /// Where replayed jobs have got to. Of jobs whose replay kept something, `kept` has it as its [`Journal`] was given it: where
+    /// their rows are gone, that says by what to look for them.
+    fn outcomes<'a>(
         &'a self,
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>>;
 
-    /// Whether [`Store::outcome_of`] goes by what was kept.
+    /// Whether [`Store::outcomes`] goes by what was kept.
     fn outcome_needs_kept(&self) -> bool {
         false
     }

@@ -242,7 +242,7 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
     }
     let mut told = format!("{} acted on once, and not again", jobs(ids.len()));
     if action == Action::Replay {
-        let fates = store.outcome(&ids, budget).await.map_err(|e| format!("outcome: {e}"))?;
+        let fates = store.outcomes(&ids, &[], budget).await.map_err(|e| format!("outcome: {e}"))?;
         if let Some((id, _)) = fates.iter().find(|(_, fate)| matches!(fate, ReplayStatus::DeadAgain(_))) {
             return Err(format!("outcome: {} was replayed and is told to be dead", named(id)));
         }

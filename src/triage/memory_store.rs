@@ -217,7 +217,7 @@ impl Store for Fake {
         Some(self)
     }
 
-    fn outcome_of<'a>(
+    fn outcomes<'a>(
         &'a self,
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],

@@ -92,7 +92,7 @@ async fn ask(
     board: &mut OutcomeCounts,
 ) -> Result<(), SourceError> {
     let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-    let told = desk.store.outcome_of(&ids, kept, budget).await?;
+    let told = desk.store.outcomes(&ids, kept, budget).await?;
     let told: std::collections::HashMap<JobId, ReplayStatus> = told.into_iter().collect();
     for job in jobs {
         board.count(job.error_class.as_ref(), told.get(&job.id).unwrap_or(&ReplayStatus::Unknown));

@@ -178,7 +178,7 @@ async fn of_wide(db: TestDb, layout: Layout) {
         let ids = [entry.id.clone()];
         assert_eq!(store.details(&ids, &budget()).await.expect("details").len(), 1);
         store.changes(None, Facet::Error, &Filter::all(), &budget()).await.expect("changes");
-        store.outcome(&ids, &budget()).await.expect("fates");
+        store.outcomes(&ids, &[], &budget()).await.expect("fates");
     }
     let before = content(&db, layout.table()).await;
     let bench = Bench::new(&db, layout).await;

@@ -141,7 +141,7 @@ async fn keys_that_are_no_uuids_open_and_replay_where_the_column_is_text() {
         let results = apply(&store, batch(Action::Replay, found.clone())).await;
         assert!(results.values().all(|r| *r == JobResult::Done), "{}: {results:?}", db.engine.name());
         assert_eq!(db.count("jobs").await, names.len() as u64);
-        assert_eq!(store.outcome(&found, &budget()).await.expect("fates").len(), names.len());
+        assert_eq!(store.outcomes(&found, &[], &budget()).await.expect("fates").len(), names.len());
     }
 }
 

@@ -266,7 +266,7 @@ async fn a_cohort_is_frozen_whole_and_replayed_once() {
         if layout != Layout::DlqEvents {
             assert_eq!(db.count("jobs").await, dead, "nothing was enqueued twice");
         }
-        let fates = store.outcome(&ids[..3], &budget()).await.expect("fates");
+        let fates = store.outcomes(&ids[..3], &[], &budget()).await.expect("fates");
         let expected = if layout == Layout::JobsDlq { ReplayStatus::Unknown } else { ReplayStatus::Queued };
         assert!(fates.iter().all(|(_, fate)| *fate == expected), "{fates:?}");
     })

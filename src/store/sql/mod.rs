@@ -222,7 +222,7 @@ impl Store for SqlStore {
         Some(self)
     }
 
-    fn outcome_of<'a>(
+    fn outcomes<'a>(
         &'a self,
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],

@@ -175,7 +175,7 @@ impl RunExecutor<'_> {
             true => self.ledger.archived(&self.run.id, ids).await.map_err(SourceError::from)?,
             false => Vec::new(),
         };
-        Ok(self.desk.store.outcome_of(ids, &kept, &self.budget).await?.into_iter().collect())
+        Ok(self.desk.store.outcomes(ids, &kept, &self.budget).await?.into_iter().collect())
     }
 
     /// The jobs whose row stands again as it was kept; where nothing was kept, those that are dead again.

@@ -411,7 +411,7 @@ async fn where_a_replayed_job_has_got_to_is_found_by_its_uuid() {
         assert_eq!(board().await, wanted, "{name}");
         // Of a job of which nothing is kept nobody knows.
         let ids = ["1", "99"].map(JobId::new);
-        let told = shop.store().outcome(&ids, &budget()).await.expect("fates");
+        let told = shop.store().outcomes(&ids, &[], &budget()).await.expect("fates");
         assert!(told.iter().all(|(_, fate)| *fate == ReplayStatus::Unknown), "{name}: {told:?}");
     }
 }

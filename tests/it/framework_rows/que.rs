@@ -181,7 +181,7 @@ async fn a_job_whose_id_another_session_holds_is_left_alone_by_every_verb_and_by
     assert_eq!(receipt["done"], 2, "the locks are given back: {receipt}");
     let (store, _) = checked(&db, "que").await;
     let ids = ["1", "3", "20", "23", "99"].map(JobId::new);
-    let fates = meanwhile(&session, held, async || store.outcome(&ids, &budget()).await.expect("fates")).await;
+    let fates = meanwhile(&session, held, async || store.outcomes(&ids, &[], &budget()).await.expect("fates")).await;
     let fates: Vec<ReplayStatus> = fates.into_iter().map(|(_, fate)| fate).collect();
     let [
         ReplayStatus::Running,
@@ -199,7 +199,7 @@ async fn a_job_whose_id_another_session_holds_is_left_alone_by_every_verb_and_by
     let elsewhere = engine(&server.database("que_elsewhere").await).await;
     let fates = meanwhile(&session, "select pg_advisory_xact_lock(0, 1)::text", async || {
         let held = "select pg_advisory_xact_lock(3)::text";
-        meanwhile(&elsewhere, held, async || store.outcome(&ids, &budget()).await.expect("fates")).await
+        meanwhile(&elsewhere, held, async || store.outcomes(&ids, &[], &budget()).await.expect("fates")).await
     });
     let fates: Vec<ReplayStatus> = fates.await.into_iter().take(2).map(|(_, fate)| fate).collect();
     assert_eq!(fates, [ReplayStatus::Queued, ReplayStatus::Queued]);

@@ -209,7 +209,7 @@ async fn discarded_jobs_come_back_as_they_were_and_outcomes_are_told() {
     let (store, _) = checked(&db, "river").await;
     db.execute("update river_job set state = 'running' where id = 10").await;
     let ids = ["8", "10", "11", "4", "3", "99"].map(JobId::new);
-    let fates = store.outcome(&ids, &budget()).await.expect("fates");
+    let fates = store.outcomes(&ids, &[], &budget()).await.expect("fates");
     let fates: Vec<ReplayStatus> = fates.into_iter().map(|(_, fate)| fate).collect();
     let again = |class: &str| ReplayStatus::DeadAgain(Some(Untrusted::new(class)));
     let [cancelled, dead] = [again("JobCancelError"), again("Stuck job rescued by JobRescuer")];
