@@ -72,7 +72,7 @@ pub enum Cursor {
     After(Position),
     /// The rows that stand before a place.
     Before(Position),
-    /// Where [`super::Store::search`] goes on through the rows as they are stored.
+    /// Where [`ScanMode::Screen`] goes on through the rows as they are stored.
     Unordered(Unordered),
 }
 

@@ -33,7 +33,7 @@ pub trait PlanFacts: Send + Sync {
     /// What an action would make in the database before its first use there; `None` when nothing is missing.
     ///
     /// # Errors
-    /// Also [`SourceError::Input`] when what is there cannot be used; the sentence says what to do.
+    /// Also [`super::SourceError::Input`] when what is there cannot be used; the sentence says what to do.
     fn preparation<'a>(&'a self, _action: Action, _budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
         Box::pin(async { Ok(None) })
     }
@@ -49,7 +49,7 @@ pub trait PlanFacts: Send + Sync {
     /// What the database does by itself as an action takes its rows, in sentences: rows of other tables that go along.
     ///
     /// # Errors
-    /// Also [`SourceError::Outdated`] where rows are to be kept, as `keeps` says, and their table is no longer what it was when
+    /// Also [`super::SourceError::Outdated`] where rows are to be kept, as `keeps` says, and their table is no longer what it was when
     /// the store was opened.
     fn consequences<'a>(
         &'a self,

@@ -47,7 +47,7 @@ mod tests {
     use crate::domain::action::{Action, JobResult};
     use crate::domain::run_options::Options;
     use crate::store::Standing;
-    use crate::triage::memory_store::{Fake, InjectedFault};
+    use crate::triage::memory_store::{InjectedFault, MemoryStore};
 
     fn replay(n: u64) -> Batch {
         Batch {
@@ -70,7 +70,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_jobs_that_a_lock_kept_from_an_answer_are_tried_again_and_no_others() {
-        let fake = Fake::of(5, |_| {});
+        let fake = MemoryStore::of(5, |_| {});
         let faults = [InjectedFault::Before(locked()), InjectedFault::Midway(2, locked())];
         fake.with(|data| data.faults = faults.into());
         let applied = apply(&*fake, replay(5), &Budget::new(Duration::from_secs(1))).await;
@@ -82,7 +82,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_lock_that_stays_and_any_other_error_are_for_the_caller() {
         let budget = Budget::new(Duration::from_secs(1));
-        let fake = Fake::of(5, |_| {});
+        let fake = MemoryStore::of(5, |_| {});
         fake.with(|data| data.faults = (0..9).map(|_| InjectedFault::Before(locked())).collect());
         let applied = apply(&*fake, replay(5), &budget).await;
         assert!(matches!(applied.broke, Some(Interrupted { error: SourceError::Locked(_), unsure: false })));

@@ -22,12 +22,12 @@ use crate::domain::time::Timestamp;
 use crate::ledger::Operator;
 use crate::store::*;
 
-pub(crate) struct Fake {
+pub(crate) struct MemoryStore {
     info: StoreInfo,
     pub(crate) data: Mutex<Data>,
 }
 
-impl Fake {
+impl MemoryStore {
     /// A store of `n` jobs, and what else is known of the store.
     pub(crate) fn of(n: u64, change: impl FnOnce(&mut StoreInfo)) -> Arc<Self> {
         let ready = || Availability::Ready { notes: vec!["Counters start again.".into()] };
@@ -74,7 +74,7 @@ impl Fake {
     }
 }
 
-impl Store for Fake {
+impl Store for MemoryStore {
     fn info(&self) -> &StoreInfo {
         &self.info
     }
@@ -240,7 +240,7 @@ impl Store for Fake {
     }
 }
 
-impl Reconcile for Fake {
+impl Reconcile for MemoryStore {
     fn look<'a>(&'a self, batch: &'a Batch, _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
         Box::pin(async move {
             let there = |id: &JobId| self.with(|data| data.rows.contains_key(&number(id)));

@@ -11,14 +11,14 @@ fn budget() -> Budget {
 }
 
 /// A store of `n` jobs that can be undone in every way.
-fn store_of(n: u64) -> Arc<Fake> {
-    Fake::of(n, |info| {
+fn store_of(n: u64) -> Arc<MemoryStore> {
+    MemoryStore::of(n, |info| {
         info.facets = vec![Facet::Error, Facet::State, Facet::Hour, Facet::Fingerprint];
         info.actions.push((Action::Reopen, Availability::Ready { notes: Vec::new() }));
     })
 }
 
-async fn count(store: &Fake, facet: Facet) -> HistogramStep {
+async fn count(store: &MemoryStore, facet: Facet) -> HistogramStep {
     let mut query = HistogramQuery { facet, filter: Filter::all(), resume: None };
     loop {
         let step = store.histogram(query.clone(), &budget()).await.unwrap();

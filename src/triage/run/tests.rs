@@ -23,7 +23,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, Ledger, RunId, RunTally};
 use crate::store::{Budget, Message, SourceError};
 use crate::triage::freeze::{Ask, PlanError, freeze};
-use crate::triage::memory_store::{Fake, InjectedFault, Row};
+use crate::triage::memory_store::{InjectedFault, MemoryStore, Row};
 use crate::triage::outcomes::count_outcomes;
 use crate::triage::plan::{ActionScope, Plan};
 use crate::triage::progress::RunProgress;
@@ -31,7 +31,7 @@ use crate::triage::progress::RunProgress;
 struct Bench {
     _folder: tempfile::TempDir,
     ledger: Ledger,
-    fake: Arc<Fake>,
+    fake: Arc<MemoryStore>,
     control: RunControl,
     progress: watch::Sender<RunProgress>,
 }
@@ -48,7 +48,7 @@ impl Bench {
             eta: None,
             waiting: None,
         };
-        let (fake, control) = (Fake::of(n, |_| {}), RunControl::new());
+        let (fake, control) = (MemoryStore::of(n, |_| {}), RunControl::new());
         Self { _folder: folder, ledger, fake, control, progress: watch::Sender::new(start) }
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::destination::Destination;
 
 async fn to(n: u64, destination: Option<Destination>) -> Bench {
-    Bench { fake: Fake::of(n, |info| info.destination = destination), ..Bench::new(n).await }
+    Bench { fake: MemoryStore::of(n, |info| info.destination = destination), ..Bench::new(n).await }
 }
 
 fn command() -> Option<Destination> {
@@ -33,7 +33,7 @@ async fn cut_off(bench: &Bench) -> RunId {
 async fn a_run_is_not_resumed_into_another_destination_and_what_is_in_doubt_stays_so() {
     let bench = to(25, command()).await;
     let run = cut_off(&bench).await;
-    let other = Bench { fake: Fake::of(25, |info| info.destination = table()), ..bench };
+    let other = Bench { fake: MemoryStore::of(25, |info| info.destination = table()), ..bench };
     let desk = other.fake.desk();
     let refused = resume(&desk, &other.ledger, &run, small(), &other.control, &other.progress).await;
     let Err(RunError::Disabled(why)) = refused else { panic!("{refused:?}") };
@@ -54,7 +54,7 @@ async fn a_run_is_not_resumed_into_another_destination_and_what_is_in_doubt_stay
 async fn a_run_of_an_earlier_version_is_resumed_wherever_jobs_go_now() {
     let bench = to(25, None).await;
     let run = cut_off(&bench).await;
-    let other = Bench { fake: Fake::of(25, |info| info.destination = table()), ..bench };
+    let other = Bench { fake: MemoryStore::of(25, |info| info.destination = table()), ..bench };
     let desk = other.fake.desk();
     let receipt = resume(&desk, &other.ledger, &run, small(), &other.control, &other.progress).await;
     assert_eq!(receipt.unwrap().run.state, RunState::Finished);
@@ -76,7 +76,7 @@ async fn a_replay_is_undone_by_where_its_jobs_went() {
         let bench = to(5, went).await;
         let run = bench.all(Action::Replay).await;
         bench.execute(&run, small()).await;
-        let bench = Bench { fake: Fake::of(5, |info| info.destination = goes), ..bench };
+        let bench = Bench { fake: MemoryStore::of(5, |info| info.destination = goes), ..bench };
         let refused = bench.plan(ActionScope::Undo(run, Vec::new()), Action::Recall).await;
         let Err(PlanError::Disabled(told)) = refused else { panic!("{refused:?}") };
         assert!(told.contains(why), "{told}");

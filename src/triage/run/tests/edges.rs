@@ -5,7 +5,7 @@ use crate::store::Identity;
 
 /// Jobs that are spread over ten seconds, three in each.
 async fn spread() -> (Bench, RunId) {
-    let bench = Bench { fake: Fake::of(30, |info| info.defers = true), ..Bench::new(0).await };
+    let bench = Bench { fake: MemoryStore::of(30, |info| info.defers = true), ..Bench::new(0).await };
     let run = bench.paced(Pacing { spread: Some(10), ..Pacing::default() }).await;
     (bench, run)
 }
@@ -130,7 +130,7 @@ async fn what_runs_did_in_another_database_behind_the_same_source_is_of_other_jo
         let (own, place) = (Some(own.to_owned()), "db1:5432/shop".to_owned());
         bench.fake.with(|data| data.identity = Some(Identity { own, place }));
     };
-    let refill = || bench.fake.with(|data| data.rows = Fake::of(3, |_| {}).with(|fresh| fresh.rows.clone()));
+    let refill = || bench.fake.with(|data| data.rows = MemoryStore::of(3, |_| {}).with(|fresh| fresh.rows.clone()));
     lead_to("7/16384");
     for _ in 0..3 {
         let run = bench.all(Action::Replay).await;
