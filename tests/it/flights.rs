@@ -116,6 +116,17 @@ async fn the_first_screen_takes_three_questions_behind_the_one_for_the_layouts()
 }
 
 #[tokio::test]
+async fn a_server_that_takes_one_connection_of_us_shows_the_first_screen_all_the_same() {
+    let Some(db) = seeded("single").await else { return };
+    db.execute("create role single login password 'single' connection limit 1").await;
+    db.execute("grant select on all tables in schema public to single").await;
+    let (_, place) = db.url.split_once('@').expect("a URL with a user");
+    let url = format!("postgres://single:single@{place}");
+    let pty = Pty::console(&[]).size(140, 45).env("DATABASE_URL", &url).start();
+    assert!(pty.seen_within(Duration::from_secs(10), is_useful), "no bars, rows and a job:\n{}", pty.text());
+}
+
+#[tokio::test]
 async fn a_layout_is_looked_for_without_opening_the_tables_of_other_databases() {
     let Some(server) = harness::mariadb() else { return };
     let db = server.database("alone").await;
