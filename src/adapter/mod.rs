@@ -11,7 +11,8 @@ mod draft_check;
 mod error;
 mod library;
 mod parse;
-mod rights;
+mod privileges;
+
 mod spec;
 mod table_match;
 mod template;
@@ -24,7 +25,7 @@ use std::sync::OnceLock;
 pub use draft::Sample;
 pub use error::AdapterError;
 pub use library::{Library, built_in};
-pub use rights::{Need, Needs, Object, Privileges, Right};
+pub use privileges::{Need, Needs, Object, Privileges, Right};
 pub use spec::{
     DeliverySpec, Detect, ExpectedRows, Field, FieldKind, Fields, Index, IntoTable, Keep, Live, MessageSpec, Order,
     Refusal, RelatedRows, Retention, Route, Spec, StateWords, Undo, Verb, VerbSpecs, VerbStep,

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue, Deserializer, Error};
 use super::draft_check::unfilled_places;
 use super::error::{line_of, with_suggestion};
 use super::library::NOTATIONS;
-use super::rights::named_tables;
+use super::privileges::named_tables;
 use super::spec::{Field, FieldKind, Keep, MessageSpec, Spec, Undo, Verb, VerbStep};
 use super::template::{PLACEHOLDERS, unknown_hole};
 use super::{Adapter, AdapterError, DIALECTS, Misfit, Needs};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::rights::Right;
+use super::privileges::Right;
 use super::times::{TIME, TIME_OR_EPOCH, Times, kind_of_word, why_not};
 use super::{FieldKind, Spec};
 
