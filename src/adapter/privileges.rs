@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::spec::{Route, Spec, Undo, Verb, VerbStep};
-use crate::domain::action::Action;
+use crate::domain::action::{Action, RowEffect};
 
 /// Something that can be done with a table or a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,7 +180,7 @@ impl<'a> Needs<'a> {
             _ => {
                 let verb = self.spec.verbs.get(action).filter(|verb| verb.disabled.is_none())?;
                 rights.add(Object::Own, Right::Lock, []);
-                if action == Action::Archive {
+                if action.profile().rows == RowEffect::Moved {
                     rights.add(Object::Own, Right::Delete, []);
                 }
                 for along in &verb.along {

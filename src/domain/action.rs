@@ -1,6 +1,10 @@
 //! The verbs that write, and what became of each job they were applied to.
 
+mod profile;
+
 use std::fmt;
+
+pub use profile::{ActionProfile, RowEffect};
 
 use super::job::JobId;
 use super::text::{Clean, Untrusted};
@@ -16,7 +20,7 @@ pub enum Action {
     Reopen,
     /// Archived whole to the ledger, then deleted.
     Discard,
-    /// Moved whole into a table beside its own.
+    /// Moved whole into the archive table.
     Archive,
     /// Deleted for good, without a copy: retention.
     Purge,
@@ -39,18 +43,23 @@ impl Action {
         Action::Recall,
     ];
 
+    /// What is to be known of the action beside what adapters say of it.
+    pub const fn profile(self) -> &'static ActionProfile {
+        match self {
+            Action::Replay => &profile::REPLAY,
+            Action::Ignore => &profile::IGNORE,
+            Action::Reopen => &profile::REOPEN,
+            Action::Discard => &profile::DISCARD,
+            Action::Archive => &profile::ARCHIVE,
+            Action::Purge => &profile::PURGE,
+            Action::Restore => &profile::RESTORE,
+            Action::Recall => &profile::RECALL,
+        }
+    }
+
     /// The verb, as commands, filters and the ledger write it.
     pub fn word(self) -> &'static str {
-        match self {
-            Action::Replay => "replay",
-            Action::Ignore => "ignore",
-            Action::Reopen => "reopen",
-            Action::Discard => "discard",
-            Action::Archive => "archive",
-            Action::Purge => "purge",
-            Action::Restore => "restore",
-            Action::Recall => "recall",
-        }
+        self.profile().word
     }
 
     /// The verb as a noun with its article: `an archive`.
@@ -61,34 +70,17 @@ impl Action {
 
     /// The participle used in receipts: `replayed`.
     pub fn done_word(self) -> &'static str {
-        match self {
-            Action::Replay => "replayed",
-            Action::Ignore => "ignored",
-            Action::Reopen => "reopened",
-            Action::Discard => "discarded",
-            Action::Archive => "archived",
-            Action::Purge => "purged",
-            Action::Restore => "restored",
-            Action::Recall => "recalled",
-        }
+        self.profile().done_word
     }
 
     /// The action that undoes this one, where there is a way back; to undo that is this one again.
     pub fn undone_by(self) -> Option<Action> {
-        match self {
-            Action::Replay => Some(Action::Recall),
-            Action::Ignore => Some(Action::Reopen),
-            Action::Reopen => Some(Action::Ignore),
-            Action::Discard => Some(Action::Restore),
-            Action::Restore => Some(Action::Discard),
-            Action::Recall => Some(Action::Replay),
-            Action::Archive | Action::Purge => None,
-        }
+        self.profile().undone_by
     }
 
     /// Whether it acts on what the ledger kept of an earlier run.
     pub fn needs_kept(self) -> bool {
-        matches!(self, Action::Restore | Action::Recall)
+        self.profile().undoes.is_some()
     }
 
     /// The action that a word names, if it names one.
@@ -206,6 +198,8 @@ mod tests {
                 assert_eq!(undo.undone_by(), Some(action));
             }
             assert_eq!(Action::from_word(action.word()), Some(action));
+            let undoes = action.profile().undoes;
+            assert!(undoes.is_none_or(|undone| undone.undone_by() == Some(action)), "{action}");
         }
     }
 }

@@ -252,7 +252,7 @@ fn intent(desk: &StoreContext, ask: &Ask, resolved: Option<&Filter>) -> RunInten
         operator: desk.operator.clone(),
         options: ask.options.clone(),
         database: None,
-        destination: info.destination.clone().filter(|_| matches!(ask.action, Action::Replay | Action::Recall)),
+        destination: info.destination.clone().filter(|_| ask.action.profile().reaches_queue),
         frozen_at: ask.now,
     }
 }

@@ -3,7 +3,7 @@
 use super::StoreContext;
 use super::freeze::{Ask, Missing};
 use super::plan::{CohortShare, Confirm};
-use crate::domain::action::Action;
+use crate::domain::action::{Action, RowEffect};
 use crate::domain::histogram::grouped;
 use crate::domain::job::State;
 use crate::domain::run_options::{KEPT_UNASKED, Options};
@@ -41,13 +41,14 @@ pub(super) fn shares(listed: &[(Option<Untrusted>, u64)], count: u64) -> Vec<Coh
 
 /// Whether jobs that nobody has settled are deleted for good: then the number is always typed.
 pub(super) fn purges_dead(action: Action, split: &Split) -> bool {
-    action == Action::Purge && split.by_state.iter().any(|(state, n)| *state == State::Dead && *n > 0)
+    action.profile().rows == RowEffect::DeletedForGood
+        && split.by_state.iter().any(|(state, n)| *state == State::Dead && *n > 0)
 }
 
 /// What must be known of the cohort before it is confirmed.
 pub(super) fn warnings(ask: &Ask, split: &Split, missing: &Missing, count: u64) -> Vec<String> {
     let are = |n: u64| if n == 1 { "is" } else { "are" };
-    let expected = if ask.action == Action::Reopen { State::Ignored } else { State::Dead };
+    let expected = ask.action.profile().usual_state();
     let mut warnings = Vec::new();
     if let Some(limit) = ask.limit.filter(|limit| count >= *limit) {
         warnings.push(format!("limited to {}, the newest first: more may match", grouped(limit)));
@@ -62,7 +63,7 @@ pub(super) fn warnings(ask: &Ask, split: &Split, missing: &Missing, count: u64) 
     }
     // What is kept out of the way may be in any state; and an undo says of each job whether it can be undone, which is more
     // than how it stood.
-    let any_state = matches!(ask.action, Action::Archive | Action::Purge) || ask.options.undoes.is_some();
+    let any_state = ask.action.profile().rows.is_retention() || ask.options.undoes.is_some();
     for (state, n) in split.by_state.iter().filter(|(state, _)| *state != expected && !any_state) {
         warnings.push(format!("{} of them {} {state}, not {expected}", grouped(*n), are(*n)));
     }
@@ -127,10 +128,10 @@ pub(super) fn what_remains((kept, of_others): (u64, u64)) -> Vec<String> {
 /// What it takes to confirm: in proportion to the reach, and to whether there is a way back. What is deleted for good
 /// where it matters is typed even if it is one.
 pub(super) fn confirm(action: Action, count: u64, type_above: u64, production: bool) -> Confirm {
-    let undoable = matches!(action, Action::Ignore | Action::Reopen | Action::Restore);
+    let profile = action.profile();
     match count {
-        0 | 1 if undoable && !production => Confirm::Key,
-        0 | 1 if action != Action::Purge || !production => Confirm::Yes,
+        0 | 1 if profile.has_sure_undo && !production => Confirm::Key,
+        0 | 1 if profile.rows != RowEffect::DeletedForGood || !production => Confirm::Yes,
         _ if production || count > type_above => Confirm::TypeCount,
         _ => Confirm::Yes,
     }

@@ -101,7 +101,7 @@ pub enum Command {
     Reopen(ActArgs),
     /// Keeps jobs whole in the ledger, then deletes them.
     Discard(DiscardArgs),
-    /// Moves jobs whole into a table beside their own, which is created for it.
+    /// Moves complete rows into an archive table, which is created if it is missing.
     Archive(ActArgs),
     /// Deletes jobs for good that were settled long ago: retention.
     Purge(PurgeArgs),

@@ -16,10 +16,9 @@ pub fn findings(store: &SqlStore, section: &str) -> Vec<Finding> {
         missing => lacking(section, "look", missing),
     }];
     for action in Action::ALL {
-        let about = match action {
-            Action::Recall => format!("undo of {}", Action::Replay),
-            Action::Restore => format!("undo of {}", Action::Discard),
-            action => action.to_string(),
+        let about = match action.profile().undoes {
+            Some(undone) => format!("undo of {undone}"),
+            None => action.to_string(),
         };
         // That the database takes no changes at all is a finding of its own.
         let own = store.info().actions.iter().find(|(of, _)| *of == action).map(|(_, availability)| availability);

@@ -95,8 +95,7 @@ fn describe(
 ) -> StoreInfo {
     let verbs = &layout.spec.verbs;
     let held_back = |action| {
-        let writes_times = matches!(action, Action::Replay | Action::Ignore | Action::Reopen);
-        let untold = found.untold_times.as_ref().filter(|_| writes_times);
+        let untold = found.untold_times.as_ref().filter(|_| Action::profile(action).writes_times);
         let unsafe_to_write = found.unsafe_to_write.as_ref().or(untold).cloned();
         unsafe_to_write.or_else(|| partial(layout, found, destination.kind(), action))
     };

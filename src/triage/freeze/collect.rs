@@ -13,7 +13,7 @@ use super::{Ask, PlanError};
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
-use crate::domain::job::{JobId, State};
+use crate::domain::job::JobId;
 use crate::domain::redact::Masker;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
@@ -201,7 +201,7 @@ impl<'a> Freezer<'a> {
             let Scanned { rows, share } = scanned.unwrap_or(Scanned { rows: jobs.len() as u64, share: 0.0 });
             let mut jobs = self.guard.pass(Some(filter), jobs).await?;
             // What a verb is for it takes; whole cohorts of that are not looked at again.
-            let is_usual = |job: &Frozen| is_for(self.action, job.state);
+            let is_usual = |job: &Frozen| self.action.profile().takes.contains(&job.state);
             let by_state = !jobs.iter().all(is_usual);
             self.leave_unfit(&mut jobs, by_state).await?;
             self.progress.examined += rows;
@@ -316,17 +316,6 @@ impl<'a> Freezer<'a> {
 
     fn check(&self) -> Result<(), PlanError> {
         if self.budget.cancel.is_cancelled() { Err(SourceError::Cancelled.into()) } else { Ok(()) }
-    }
-}
-
-/// Whether an action is for jobs in a state, in every layout that has it.
-fn is_for(action: Action, state: State) -> bool {
-    match action {
-        Action::Replay | Action::Ignore => state == State::Dead,
-        Action::Reopen => state == State::Ignored,
-        Action::Discard => matches!(state, State::Dead | State::Ignored),
-        Action::Archive | Action::Purge => state != State::Retrying,
-        Action::Restore | Action::Recall => true,
     }
 }
 

@@ -14,7 +14,7 @@ use super::pace::Spread;
 use super::progress::{Books, UnrecordedBatch};
 use super::stop_reason::StopReason;
 use super::{Receipt, RunError, RunOptions, preflight};
-use crate::domain::action::{Action, JobOutcome, JobResult};
+use crate::domain::action::{Action, JobOutcome, JobResult, RowEffect};
 use crate::domain::job::JobId;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
@@ -174,9 +174,9 @@ impl<'a> RunExecutor<'a> {
         tally: RunTally,
     ) -> Self {
         let keeps = run.intent.options.keeps(run.intent.action, tally.planned);
-        let copies = match (keeps, run.intent.action) {
+        let copies = match (keeps, run.intent.action.profile().rows) {
             (true, _) => RowCopies::Whole,
-            (false, Action::Discard) => RowCopies::Keys,
+            (false, RowEffect::DeletedWithCopy) => RowCopies::Keys,
             (false, _) => RowCopies::Nothing,
         };
         let journal = ledger.journal(&run.id, copies);
@@ -319,6 +319,6 @@ impl<'a> RunExecutor<'a> {
 
     /// Whether jobs are deleted without a copy.
     fn erases(&self) -> bool {
-        self.run.intent.options.no_archive && self.run.intent.action == Action::Discard
+        self.run.intent.options.no_archive && self.run.intent.action.profile().rows == RowEffect::DeletedWithCopy
     }
 }

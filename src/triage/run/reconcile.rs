@@ -76,8 +76,7 @@ impl RunExecutor<'_> {
     pub(super) async fn look(&self, part: &BatchPart, reason: &str) -> Result<Vec<CompletedBatch>, SourceError> {
         let ids = &part.ids;
         let states = self.states(ids).await?;
-        let usual = if self.run.intent.action == Action::Reopen { State::Ignored } else { State::Dead };
-        let untouched = part.standing.state.unwrap_or(usual);
+        let untouched = part.standing.state.unwrap_or(self.run.intent.action.profile().usual_state());
         let mut settled = Vec::new();
         let mut doubtful = Vec::new();
         for id in ids {
@@ -234,9 +233,7 @@ impl Evidence {
         let seen = |id| CompletedBatch { outcome: (id, JobResult::Done), note: Some(SEEN) };
         match (action, self.states.get(&id)) {
             (_, Some(_)) if self.traces.of(&id) == Some(false) => (id, result).into(),
-            (Action::Replay, Some(State::Resolved | State::Retrying))
-            | (Action::Ignore, Some(State::Ignored))
-            | (Action::Reopen, Some(State::Dead)) => seen(id),
+            (_, Some(state)) if action.profile().leaves.contains(state) => seen(id),
             (Action::Restore | Action::Recall, Some(_)) if self.brought_back.contains(&id) => seen(id),
             (Action::Discard | Action::Archive, None) if self.archived.contains(&id) => seen(id),
             (Action::Purge, None) => (id, JobResult::Failed(REMOVED.into())).into(),

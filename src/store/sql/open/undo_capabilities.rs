@@ -15,7 +15,8 @@ pub(crate) fn undoable(
     destination: &CheckedDestination,
     actions: &[(Action, Availability)],
 ) -> Vec<(Action, Availability)> {
-    let undo = |action: Action, undone: Action, way: &dyn Fn() -> Availability| {
+    let undo = |action: Action, way: &dyn Fn() -> Availability| {
+        let undone = action.profile().undoes.unwrap_or(action);
         let done = actions.iter().find(|(a, _)| *a == undone).map(|(_, availability)| availability);
         let availability = match done {
             Some(Availability::Ready { .. }) => way(),
@@ -26,8 +27,8 @@ pub(crate) fn undoable(
     };
     let verbs = &layout.spec.verbs;
     vec![
-        undo(Action::Restore, Action::Discard, &|| restorable(verbs.discard.as_ref())),
-        undo(Action::Recall, Action::Replay, &|| recallable(layout, found, destination)),
+        undo(Action::Restore, &|| restorable(verbs.discard.as_ref())),
+        undo(Action::Recall, &|| recallable(layout, found, destination)),
     ]
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::adapter::{Needs, Object, Right};
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
-use crate::domain::action::Action;
+use crate::domain::action::{Action, RowEffect};
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::catalogue::foreign_keys::foreign_key_catalogue;
 use crate::store::sql::write::row_completeness::RowCompleteness;
@@ -239,8 +239,8 @@ fn sentences(told: &BTreeMap<String, Followers>, action: Action, is_kept: bool) 
             "SET NULL" => ("are made by the database to refer to nothing", "does not change them back"),
             _ => ("are made by the database to refer to their default", "does not change them back"),
         };
-        let after = match action {
-            Action::Archive => ", and are not archived".to_owned(),
+        let after = match action.profile().rows {
+            RowEffect::Moved => ", and are not archived".to_owned(),
             _ if is_kept => format!(", and an undo {back}"),
             _ => String::new(),
         };

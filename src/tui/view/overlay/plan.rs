@@ -20,7 +20,6 @@
 use ratatui::layout::Rect;
 
 use super::count_confirm;
-use crate::domain::action::Action;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
@@ -53,31 +52,14 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &PlanDialog, now: Ti
     let lines = lines(model, dialog, text, tall, canvas.theme, now);
     let height = (lines.len() + usize::from(ASK) + 2).min(usize::from(screen.height));
     let area = dialog::centred(screen, width, height);
-    let role = if matches!(dialog.plan.action, Action::Discard | Action::Purge) {
-        StyleRole::Danger
-    } else {
-        StyleRole::Strong
-    };
-    let mut inside = dialog::frame(canvas, area, title(dialog.plan.action), role);
+    let role = if dialog.plan.action.profile().rows.deletes() { StyleRole::Danger } else { StyleRole::Strong };
+    let mut inside = dialog::frame(canvas, area, dialog.plan.action.profile().summary, role);
     let ask = inside.height.min(ASK);
     inside.height -= ask;
     dialog::scroll(canvas, area, inside, &lines, dialog.top);
     dialog::divide(canvas, area, usize::from(inside.height) + 1);
     let foot = Rect { y: inside.bottom() + 1, height: ask.saturating_sub(1), ..inside };
     question(canvas, foot, dialog);
-}
-
-fn title(action: Action) -> &'static str {
-    match action {
-        Action::Replay => "Replay: back to the live queue",
-        Action::Ignore => "Ignore: out of sight, reversible",
-        Action::Reopen => "Reopen: back among the dead",
-        Action::Discard => "Discard: kept whole in the ledger, then deleted",
-        Action::Archive => "Archive: moved whole into the archive table",
-        Action::Purge => "Purge: deleted for good",
-        Action::Restore => "Undo a discard: the rows come back as they were",
-        Action::Recall => "Undo a replay: out of the queue again, where no worker has taken them",
-    }
 }
 
 fn lines<'p>(

@@ -1,0 +1,178 @@
+//! What is to be known of each verb beside what adapters say of it: a new verb has its entry here, and the rest of the program
+//! reads it.
+
+use super::Action;
+use crate::domain::job::State;
+
+/// What a verb is.
+#[derive(Debug)]
+pub struct ActionProfile {
+    /// The verb, as commands, filters and the ledger write it.
+    pub word: &'static str,
+    /// The participle used in receipts: `replayed`.
+    pub done_word: &'static str,
+    /// What a plan says of it, in one line.
+    pub summary: &'static str,
+    /// The action that undoes it, where there is a way back; to undo that is this one again.
+    pub undone_by: Option<Action>,
+    /// The action whose runs it undoes, where it is had by that alone: it acts on what the ledger kept of such a run.
+    pub undoes: Option<Action>,
+    /// The states of jobs that it is for, in every layout that has them; the usual one first.
+    pub takes: &'static [State],
+    /// The states in which a row stands that shows its effect; none where the row itself does not tell.
+    pub leaves: &'static [State],
+    /// What becomes of the rows.
+    pub rows: RowEffect,
+    /// Whether its undo needs nothing that may be missing: one such job takes no more than a key.
+    pub has_sure_undo: bool,
+    /// Whether it goes to where replayed jobs go, or takes them back from there.
+    pub reaches_queue: bool,
+    /// Whether its statements write the present time.
+    pub writes_times: bool,
+}
+
+/// What a verb does to the rows of its jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowEffect {
+    /// They are changed; what is replayed may leave the table, as the layout has it.
+    Changed,
+    /// They are deleted, once the ledger has a copy of each.
+    DeletedWithCopy,
+    /// They are deleted without a copy.
+    DeletedForGood,
+    /// They are moved into the archive table.
+    Moved,
+    /// They are put back as they were.
+    PutBack,
+}
+
+impl RowEffect {
+    /// Whether they are gone from the database.
+    pub fn deletes(self) -> bool {
+        matches!(self, RowEffect::DeletedWithCopy | RowEffect::DeletedForGood)
+    }
+
+    /// Whether jobs that are settled are the usual ones: retention.
+    pub fn is_retention(self) -> bool {
+        matches!(self, RowEffect::DeletedForGood | RowEffect::Moved)
+    }
+}
+
+impl ActionProfile {
+    /// The state that jobs are usually in before it.
+    pub fn usual_state(&self) -> State {
+        self.takes.first().copied().unwrap_or(State::Dead)
+    }
+}
+
+pub(super) static REPLAY: ActionProfile = ActionProfile {
+    word: "replay",
+    done_word: "replayed",
+    summary: "Replay: back to the live queue",
+    undone_by: Some(Action::Recall),
+    undoes: None,
+    takes: &[State::Dead],
+    leaves: &[State::Resolved, State::Retrying],
+    rows: RowEffect::Changed,
+    has_sure_undo: false,
+    reaches_queue: true,
+    writes_times: true,
+};
+
+pub(super) static IGNORE: ActionProfile = ActionProfile {
+    word: "ignore",
+    done_word: "ignored",
+    summary: "Ignore: out of sight, reversible",
+    undone_by: Some(Action::Reopen),
+    undoes: None,
+    takes: &[State::Dead],
+    leaves: &[State::Ignored],
+    rows: RowEffect::Changed,
+    has_sure_undo: true,
+    reaches_queue: false,
+    writes_times: true,
+};
+
+pub(super) static REOPEN: ActionProfile = ActionProfile {
+    word: "reopen",
+    done_word: "reopened",
+    summary: "Reopen: back among the dead",
+    undone_by: Some(Action::Ignore),
+    undoes: None,
+    takes: &[State::Ignored],
+    leaves: &[State::Dead],
+    rows: RowEffect::Changed,
+    has_sure_undo: true,
+    reaches_queue: false,
+    writes_times: true,
+};
+
+pub(super) static DISCARD: ActionProfile = ActionProfile {
+    word: "discard",
+    done_word: "discarded",
+    summary: "Discard: kept whole in the ledger, then deleted",
+    undone_by: Some(Action::Restore),
+    undoes: None,
+    takes: &[State::Dead, State::Ignored],
+    leaves: &[],
+    rows: RowEffect::DeletedWithCopy,
+    has_sure_undo: false,
+    reaches_queue: false,
+    writes_times: false,
+};
+
+pub(super) static ARCHIVE: ActionProfile = ActionProfile {
+    word: "archive",
+    done_word: "archived",
+    summary: "Archive: moved whole into the archive table",
+    undone_by: None,
+    undoes: None,
+    takes: &[State::Dead, State::Resolved, State::Ignored],
+    leaves: &[],
+    rows: RowEffect::Moved,
+    has_sure_undo: false,
+    reaches_queue: false,
+    writes_times: false,
+};
+
+pub(super) static PURGE: ActionProfile = ActionProfile {
+    word: "purge",
+    done_word: "purged",
+    summary: "Purge: deleted for good",
+    undone_by: None,
+    undoes: None,
+    takes: &[State::Dead, State::Resolved, State::Ignored],
+    leaves: &[],
+    rows: RowEffect::DeletedForGood,
+    has_sure_undo: false,
+    reaches_queue: false,
+    writes_times: false,
+};
+
+pub(super) static RESTORE: ActionProfile = ActionProfile {
+    word: "restore",
+    done_word: "restored",
+    summary: "Undo a discard: the rows come back as they were",
+    undone_by: Some(Action::Discard),
+    undoes: Some(Action::Discard),
+    takes: &[State::Dead, State::Retrying, State::Resolved, State::Ignored],
+    leaves: &[],
+    rows: RowEffect::PutBack,
+    has_sure_undo: true,
+    reaches_queue: false,
+    writes_times: false,
+};
+
+pub(super) static RECALL: ActionProfile = ActionProfile {
+    word: "recall",
+    done_word: "recalled",
+    summary: "Undo a replay: out of the queue again, where no worker has taken them",
+    undone_by: Some(Action::Replay),
+    undoes: Some(Action::Replay),
+    takes: &[State::Dead, State::Retrying, State::Resolved, State::Ignored],
+    leaves: &[],
+    rows: RowEffect::PutBack,
+    has_sure_undo: false,
+    reaches_queue: true,
+    writes_times: false,
+};
