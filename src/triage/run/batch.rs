@@ -73,7 +73,7 @@ impl RunExecutor<'_> {
     /// Applies the action to jobs that the ledger has named, by how they stood when they were frozen.
     pub(super) async fn answer(&self, named: Alike, doubtful: bool) -> BatchResult {
         let mut answer = BatchResult::default();
-        let named = self.by_due(named);
+        let named = self.schedule.by_due(named);
         let part = |(standing, ids)| BatchPart { ids, standing, doubtful, tries: 0 };
         let mut parts: Vec<BatchPart> = named.into_iter().map(part).collect();
         let began = Instant::now();
@@ -129,7 +129,7 @@ impl RunExecutor<'_> {
 
     /// What is told of a batch that is late. What is locked is tried again a few times before that is told.
     fn late(&self) -> &'static str {
-        match self.options.deliver.is_some() || self.validator.is_some() {
+        match self.options.deliver.is_some() || self.screening.is_on() {
             true => "no answer yet",
             false => "no answer yet: another session may hold a lock",
         }
@@ -158,7 +158,7 @@ impl RunExecutor<'_> {
             died_by: self.died_by,
             run: self.run.id.0.clone(),
             options: self.run.intent.options.clone(),
-            run_after: self.instants(ids),
+            run_after: self.schedule.instants(ids),
             deliver: self.handed.clone().map(|to| to as Arc<dyn Deliver>),
             journal: Some(Arc::clone(&self.journal)),
             undo,

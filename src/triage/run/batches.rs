@@ -1,14 +1,11 @@
 //! The batches of a run, one after the other, and what was locked once more at the end.
 
-use std::sync::atomic::Ordering;
-
 use tokio::time::Instant;
 
 use super::control::Wish;
 use super::executor::RunExecutor;
 use super::pace::{BatchSize, RateLimit, Spread};
 use super::progress::UnrecordedBatch;
-use super::schedule::jitter;
 use super::stop_reason::StopReason;
 use crate::domain::action::SkipReason;
 use crate::domain::job::JobId;
@@ -77,47 +74,41 @@ impl RunExecutor<'_> {
             false if !self.options.adapts => BatchSize::fixed(most),
             false => BatchSize::adaptive(most),
         };
-        BatchLimits {
-            size,
-            rate: RateLimit::new(self.rate(spread.filter(|_| !defers))),
-            cap: self.spread.map_or(usize::MAX, Spread::cap),
-        }
+        BatchLimits { size, rate: RateLimit::new(self.rate(spread.filter(|_| !defers))), cap: self.schedule.cap() }
     }
 
     /// Whether a command or a validator has the jobs before the database does.
     fn goes_through_others(&self) -> bool {
-        self.options.deliver.is_some() || self.validator.is_some()
+        self.options.deliver.is_some() || self.screening.is_on()
     }
 
     /// Names the next batch when its time has come; `None` when every job was named.
     async fn begin(&self, limits: &BatchLimits) -> Result<Option<(BatchNo, Vec<JobId>)>, StopReason> {
-        if self.books.told().tally.not_started == 0 {
+        if self.report.counts().tally.not_started == 0 {
             return Ok(None);
         }
         self.control.rest(limits.rate.wait(Instant::now())).await;
         self.allowed().await?;
         let jobs = limits.jobs();
         let begun = self.kept(false, || self.ledger.begin_batch(&self.run.id, jobs, Timestamp::now())).await?;
-        self.books.told().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
+        self.report.counts().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
         Ok(begun)
     }
 
     /// Takes in that `jobs`, the last that were named, are worked on from now.
     fn set_out(&mut self, jobs: usize, rate: &mut RateLimit) {
         let before = {
-            let tally = &self.books.told().tally;
+            let tally = &self.report.counts().tally;
             (tally.planned - tally.not_started).saturating_sub(jobs as u64)
         };
-        self.dues.clear();
-        self.spread = self.spread.map(|spread| spread.going_on(before, Timestamp::now()));
-        self.due = self.spread.map(|spread| spread.due(before, jitter()));
+        self.schedule.begin(before, Timestamp::now());
         rate.started(jobs, Instant::now());
     }
 
     /// Stops a run of which whoever has its jobs first takes none.
     fn heard(&self, refusals: u32) -> Result<(), StopReason> {
-        let silent = self.silent.load(Ordering::Relaxed);
-        let rest = self.books.told().tally.not_started;
+        let silent = self.screening.silent();
+        let rest = self.report.counts().tally.not_started;
         if silent >= REFUSALS && rest > 0 {
             return Err(StopReason::Because(format!("the validator answered for no job of {silent} batches in a row")));
         }
@@ -152,8 +143,8 @@ impl RunExecutor<'_> {
             self.allowed().await?;
             pace.started(locked.len(), Instant::now());
             let no = self.kept(false, || self.ledger.begin_again(&self.run.id, &locked, Timestamp::now())).await?;
-            self.books.told().tally.begin_again(&SkipReason::Locked, locked.len() as u64);
-            self.place(&locked);
+            self.report.counts().tally.begin_again(&SkipReason::Locked, locked.len() as u64);
+            self.schedule.place(&locked);
             let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
             self.settle(no, ids, false).await?;
         }

@@ -1,8 +1,6 @@
 //! The execution of a run, from its start to its end.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU32};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -10,9 +8,10 @@ use tokio::time::Instant;
 use super::batch::BatchResult;
 use super::control::{RunControl, Wish};
 use super::delivery_monitor::DeliveryMonitor;
-use super::pace::Spread;
-use super::progress::{Books, UnrecordedBatch};
+use super::progress::{Report, UnrecordedBatch};
+use super::schedule::Schedule;
 use super::stop_reason::StopReason;
+use super::validate::Screening;
 use super::{Receipt, RunError, RunOptions, preflight};
 use crate::domain::action::{Action, JobOutcome, JobResult, RowEffect};
 use crate::domain::job::JobId;
@@ -21,7 +20,6 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, CohortPart, CompletedBatch, Ledger, LedgerError, Run, RunId, RunState, RunTally, Whose};
 use crate::store::{Budget, Journal, RowCopies, Standing};
 use crate::triage::progress::RunProgress;
-use crate::triage::validate::Validate;
 use crate::triage::{StoreContext, undo};
 
 /// Jobs of which is erased at a time what was kept of them.
@@ -73,7 +71,7 @@ async fn execute_held(
     };
     log::run_began(&run.0, record.intent.action.word(), tally.planned);
     let mut engine = RunExecutor::new(desk, ledger, &record, options, control, progress, tally);
-    engine.validator = validator;
+    engine.screening = Screening::new(validator);
     let worked = match prepared {
         Ok(()) => engine.work().await,
         unprepared => unprepared,
@@ -100,7 +98,7 @@ async fn execute_held(
     let left = run.tally.not_started + run.tally.in_doubt;
     log::run_ended(&run.id.0, run.state.word(), run.tally.done, left, began.elapsed());
     {
-        let mut told = engine.books.told();
+        let mut told = engine.report.counts();
         told.state = run.state;
         told.tally = run.tally.clone();
     }
@@ -144,23 +142,13 @@ pub(super) struct RunExecutor<'a> {
     pub(super) control: &'a RunControl,
     pub(super) budget: Budget,
     pub(super) journal: Arc<dyn Journal>,
-    pub(super) validator: Option<Arc<dyn Validate>>,
-    /// Batches in a row for which the validator gave no answer at all.
-    pub(super) silent: AtomicU32,
+    pub(super) screening: Screening,
     /// The destination outside the database, where there is one.
     pub(super) handed: Option<Arc<DeliveryMonitor>>,
-    pub(super) progress: &'a watch::Sender<RunProgress>,
-    pub(super) books: Books,
+    pub(super) report: Report<'a>,
     /// The latest death among the jobs of the run; `None` where that says nothing.
     pub(super) died_by: Option<Timestamp>,
-    /// How the jobs are spread, where each can be told when it may run.
-    pub(super) spread: Option<Spread>,
-    /// When the jobs of the present batch may run; `None` is at once.
-    pub(super) due: Option<Timestamp>,
-    /// The same, of jobs whose batch is made of several places of the run.
-    pub(super) dues: HashMap<JobId, Timestamp>,
-    /// Jobs that were told when to run: each is told an instant of its own, also where some are tried again.
-    pub(super) told: AtomicI64,
+    pub(super) schedule: Schedule,
 }
 
 impl<'a> RunExecutor<'a> {
@@ -190,27 +178,22 @@ impl<'a> RunExecutor<'a> {
             control,
             budget,
             journal,
-            validator: None,
-            silent: AtomicU32::new(0),
+            screening: Screening::default(),
             handed: handed.map(|to| Arc::new(DeliveryMonitor::new(to))),
-            progress,
-            books: Books::new(tally),
+            report: Report::new(progress, tally),
             died_by: None,
-            spread: None,
-            due: None,
-            dues: HashMap::new(),
-            told: AtomicI64::new(0),
+            schedule: Schedule::default(),
         }
     }
 
     async fn work(&mut self) -> Result<(), StopReason> {
         self.tell(None);
-        self.spread = self.spread().filter(|_| self.desk.store.info().defers);
         let reached = {
-            let tally = &self.books.told().tally;
+            let tally = &self.report.counts().tally;
             tally.planned - tally.not_started - tally.in_doubt
         };
-        self.spread = self.spread.map(|spread| spread.going_on(reached, Timestamp::now()));
+        let spread = self.spread().filter(|_| self.desk.store.info().defers);
+        self.schedule = Schedule::new(spread.map(|spread| spread.going_on(reached, Timestamp::now())));
         self.died_by = self.kept(false, || undo::died_by(self.ledger, &self.run.id, &self.run.intent.options)).await?;
         self.settle_doubts().await?;
         self.erase_again().await?;
@@ -223,10 +206,10 @@ impl<'a> RunExecutor<'a> {
     /// The jobs of batches whose result is not known.
     async fn settle_doubts(&mut self) -> Result<(), StopReason> {
         let doubts = self.kept(false, || self.ledger.in_doubt(&self.run.id)).await?;
-        if self.spread.is_some() && !doubts.is_empty() {
+        if self.schedule.is_spread() && !doubts.is_empty() {
             let all = usize::MAX >> 1;
             let jobs = self.kept(false, || self.ledger.jobs(&self.run.id, CohortPart::InDoubt, 0, all)).await?;
-            self.place(&jobs);
+            self.schedule.place(&jobs);
         }
         for (no, ids) in doubts {
             self.settle(no, ids, true).await?;

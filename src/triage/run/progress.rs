@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::batch::{BatchResult, pause};
@@ -16,8 +17,11 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, CompletedBatch, LedgerError, Results, RunState, RunTally};
 use crate::triage::progress::RunProgress;
 
-/// What is told of a run while it goes on.
-pub(super) struct Books(Mutex<ReportedCounts>);
+/// What is told of a run while it goes on, and to whom.
+pub(super) struct Report<'a> {
+    progress: &'a watch::Sender<RunProgress>,
+    counts: Mutex<ReportedCounts>,
+}
 
 /// The numbers of a run.
 pub(super) struct ReportedCounts {
@@ -26,14 +30,15 @@ pub(super) struct ReportedCounts {
     pub(super) meter: Meter,
 }
 
-impl Books {
-    pub(super) fn new(tally: RunTally) -> Self {
-        Self(Mutex::new(ReportedCounts { state: RunState::Running, tally, meter: Meter::new(Instant::now()) }))
+impl<'a> Report<'a> {
+    pub(super) fn new(progress: &'a watch::Sender<RunProgress>, tally: RunTally) -> Self {
+        let counts = ReportedCounts { state: RunState::Running, tally, meter: Meter::new(Instant::now()) };
+        Self { progress, counts: Mutex::new(counts) }
     }
 
     /// The numbers as they are; not to be held over a wait.
-    pub(super) fn told(&self) -> MutexGuard<'_, ReportedCounts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn counts(&self) -> MutexGuard<'_, ReportedCounts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -56,7 +61,7 @@ impl RunExecutor<'_> {
         let mut begun = None;
         if answer.untouched {
             self.kept(false, || self.ledger.release_batch(&self.run.id, no)).await?;
-            self.books.told().tally.release(ids.len() as u64);
+            self.report.counts().tally.release(ids.len() as u64);
         } else {
             let settled = &answer.settled;
             let results = Results { settled, is_all: settled.len() == ids.len() };
@@ -64,14 +69,14 @@ impl RunExecutor<'_> {
             begun = self.kept(true, entry).await?;
             let done = settled.iter().filter(|settled| settled.outcome.1 == JobResult::Done).count();
             log::batch(&self.run.id.0, no.0, ids.len(), done);
-            let mut told = self.books.told();
+            let mut told = self.report.counts();
             for CompletedBatch { outcome: (_, result), .. } in settled {
                 told.tally.settle(result);
             }
             told.meter.settled(settled.len() as u64, Instant::now());
         }
         self.tell(None);
-        self.books.told().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
+        self.report.counts().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
         match answer.halt {
             Some(halt) => Err(halt),
             None => Ok(begun),
@@ -105,8 +110,8 @@ impl RunExecutor<'_> {
     /// Tells how far the run has got.
     pub(super) fn tell(&self, waiting: Option<String>) {
         let waiting = waiting.map(|why| self.desk.redactor.prose(&why).into_owned());
-        let (now, told) = (Instant::now(), self.books.told());
-        self.progress.send_replace(RunProgress {
+        let (now, told) = (Instant::now(), self.report.counts());
+        self.report.progress.send_replace(RunProgress {
             run: self.run.id.clone(),
             state: told.state,
             tally: told.tally.clone(),

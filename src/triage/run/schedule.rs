@@ -1,7 +1,7 @@
 //! Where in a spread each job stands: when it may run, whatever kept it from being acted on in its turn.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::executor::RunExecutor;
 use super::pace::Spread;
@@ -17,12 +17,38 @@ pub(super) fn jitter() -> f64 {
     f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)
 }
 
-impl RunExecutor<'_> {
-    /// How replayed jobs are spread over a time, where that was asked for. Counted from the first start of the run, so
-    /// that it goes on where it was.
-    pub(super) fn spread(&self) -> Option<Spread> {
-        let over = self.run.intent.options.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
-        Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.books.told().tally.planned))
+/// When the jobs of a run may run, where they are spread over a time.
+#[derive(Default)]
+pub(super) struct Schedule {
+    /// How they are spread, where each can be told when it may run.
+    spread: Option<Spread>,
+    /// When the jobs of the present batch may run; `None` is at once.
+    due: Option<Timestamp>,
+    /// The same, of jobs whose batch is made of several places of the run.
+    dues: HashMap<JobId, Timestamp>,
+    /// Jobs that were told when to run: each is told an instant of its own, also where some are tried again.
+    told: AtomicI64,
+}
+
+impl Schedule {
+    pub(super) fn new(spread: Option<Spread>) -> Self {
+        Self { spread, ..Self::default() }
+    }
+
+    pub(super) fn is_spread(&self) -> bool {
+        self.spread.is_some()
+    }
+
+    /// The most jobs of a batch.
+    pub(super) fn cap(&self) -> usize {
+        self.spread.map_or(usize::MAX, Spread::cap)
+    }
+
+    /// Takes in that a batch is begun behind the first `reached` jobs.
+    pub(super) fn begin(&mut self, reached: u64, now: Timestamp) {
+        self.dues.clear();
+        self.spread = self.spread.map(|spread| spread.going_on(reached, now));
+        self.due = self.spread.map(|spread| spread.due(reached, jitter()));
     }
 
     /// Gives jobs of several places of the run the instants of those, where they are spread.
@@ -58,5 +84,14 @@ impl RunExecutor<'_> {
         let jobs = i64::try_from(ids.len()).unwrap_or(i64::MAX);
         let due = ids.iter().filter_map(|id| self.dues.get(id)).max().copied().or(self.due);
         due.map(|due| Timestamp(due.0.saturating_add(self.told.fetch_add(jobs, Ordering::Relaxed))))
+    }
+}
+
+impl RunExecutor<'_> {
+    /// How replayed jobs are spread over a time, where that was asked for. Counted from the first start of the run, so
+    /// that it goes on where it was.
+    pub(super) fn spread(&self) -> Option<Spread> {
+        let over = self.run.intent.options.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
+        Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.report.counts().tally.planned))
     }
 }

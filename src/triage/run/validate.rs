@@ -1,19 +1,44 @@
 //! Asking the validator of a run before its jobs are touched: what it does not accept stays as it is.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::batch::BatchPart;
 use super::executor::RunExecutor;
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobDetail, JobId};
 use crate::store::{Applied, Interrupted, Message, SourceError, Standing};
-use crate::triage::validate::message;
+use crate::triage::validate::{Validate, message};
+
+/// The validator of a run, and how it answers.
+#[derive(Default)]
+pub(super) struct Screening {
+    validator: Option<Arc<dyn Validate>>,
+    /// Batches in a row for which it gave no answer at all.
+    silent: AtomicU32,
+}
+
+impl Screening {
+    pub(super) fn new(validator: Option<Arc<dyn Validate>>) -> Self {
+        Self { validator, silent: AtomicU32::new(0) }
+    }
+
+    /// Whether the run has a validator.
+    pub(super) fn is_on(&self) -> bool {
+        self.validator.is_some()
+    }
+
+    /// Batches in a row for which it gave no answer at all.
+    pub(super) fn silent(&self) -> u32 {
+        self.silent.load(Ordering::Relaxed)
+    }
+}
 
 impl RunExecutor<'_> {
     /// Applies the action to jobs that the validator of the run accepts, or to all where it has none.
     pub(super) async fn screened(&self, ids: &[JobId], part: &BatchPart) -> Applied {
-        let Some(validator) = &self.validator else { return self.apply(ids, part).await };
+        let Some(validator) = &self.screening.validator else { return self.apply(ids, part).await };
         let (asked, mut outcomes) = match self.read(ids, &part.standing).await {
             Ok(read) => read,
             Err(error) => return Applied { outcomes: Vec::new(), broke: Some(Interrupted::from(error)) },
@@ -24,8 +49,8 @@ impl RunExecutor<'_> {
         let n = asked.len();
         let answers = validator.validate(asked).await;
         match n > 0 && !answers.iter().any(|answer| answer.heard) {
-            true => self.silent.fetch_add(1, Ordering::Relaxed),
-            false => self.silent.swap(0, Ordering::Relaxed),
+            true => self.screening.silent.fetch_add(1, Ordering::Relaxed),
+            false => self.screening.silent.swap(0, Ordering::Relaxed),
         };
         let mut accepted = Vec::new();
         for answer in answers {
