@@ -245,11 +245,6 @@ impl Engine {
         (self.facts.clock, self.connected)
     }
 
-    /// Connections that are open at a time at the most.
-    pub fn connections(&self) -> usize {
-        self.pool.size()
-    }
-
     /// Runs the statements in one read-only transaction, each under the budget's deadline, and returns the rows of each.
     ///
     /// All statements see the same snapshot. The budget's deadline also bounds the wait for a free connection.

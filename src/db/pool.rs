@@ -56,10 +56,6 @@ impl Pool {
         }
     }
 
-    pub(super) fn size(&self) -> usize {
-        self.size
-    }
-
     pub(super) fn connector(&self) -> &dyn Connector {
         &*self.connector
     }
