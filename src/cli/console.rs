@@ -11,10 +11,10 @@ use tokio::time::timeout;
 
 use super::args::ConsoleArgs;
 use super::exit::{CliError, Code};
-use super::open::{self, Surveyed};
-use super::run::way_on;
 use super::signal::Unhurried;
-use super::source_choice::{Origin, SourceChoice};
+use crate::cli::source::open::{self, Surveyed};
+use crate::cli::source::source_choice::{Origin, SourceChoice};
+use crate::cli::verbs::run::way_on;
 use crate::ledger::LedgerLocator;
 use crate::store::sql::Rejected;
 use crate::store::{Budget, SourceError};

@@ -5,40 +5,20 @@ pub mod check;
 pub mod demo;
 pub mod docs;
 pub mod exit;
+mod jobs;
 pub mod output;
+mod source;
 pub mod table;
 
-mod adapters;
-mod config;
 mod console;
-mod detail_text;
 mod doctor;
 mod export;
-mod ids;
-mod init;
-mod job_json;
-mod jobs;
-mod list;
 mod logfile;
 mod manual;
 mod metrics;
-mod no_match;
-mod open;
 mod operator;
-mod password;
-mod progress_bar;
-mod purge;
-mod receipt;
-mod rows;
-mod run;
-mod runs;
-mod show;
 mod signal;
-mod source_choice;
-mod sources;
-mod stats;
 mod termios;
-mod undo;
 mod verbs;
 mod watch;
 mod wrap;
@@ -54,7 +34,7 @@ use crate::domain::log;
 use crate::store::SourceError;
 use args::{Cli, Command};
 use exit::{CliError, Code, end};
-use source_choice::SourceChoice;
+use source::source_choice::SourceChoice;
 
 /// Reads the command line, does what it says, and ends with the exit code that says how it went.
 pub fn main() -> ExitCode {
@@ -82,7 +62,7 @@ pub fn main() -> ExitCode {
             biased;
             ended = dispatch(cli, &word) => ended,
             () = overdue => {
-                progress_bar::clear();
+                verbs::progress_bar::clear();
                 Err(SourceError::Cancelled.into())
             }
         }
@@ -113,26 +93,26 @@ async fn dispatch(cli: Cli, word: &str) -> Result<Code> {
     let session = SourceChoice::load(cli.connect.clone(), word)?;
     match command {
         Command::Demo(args) => demo::run(session, args).await,
-        Command::Sources(args) => sources::run(&session, args).await,
-        Command::Stats(args) => stats::run(&open::open(&session).await?, args).await,
-        Command::List(args) => list::run(&open::open(&session).await?, args).await,
-        Command::Show(args) => show::run(&open::open(&session).await?, args).await,
-        Command::Replay(args) => verbs::replay(&open::open(&session).await?, args).await,
-        Command::Ignore(args) => verbs::run(&open::open(&session).await?, Action::Ignore, args).await,
-        Command::Reopen(args) => verbs::run(&open::open(&session).await?, Action::Reopen, args).await,
-        Command::Discard(args) => verbs::discard(&open::open(&session).await?, args).await,
-        Command::Archive(args) => verbs::run(&open::open(&session).await?, Action::Archive, args).await,
-        Command::Purge(args) => purge::run(&open::open(&session).await?, args).await,
-        Command::Runs(args) => runs::run(&session, args).await,
-        Command::Undo(args) => undo::run(&open::open(&session).await?, args).await,
-        Command::Resume(args) => run::resume(&open::open(&session).await?, args).await,
-        Command::Init(args) => init::run(&session, args).await,
-        Command::Adapters(args) => adapters::run(&session, args).await,
-        Command::Export(args) => export::run(&open::open(&session).await?, args).await,
-        Command::Check(args) => check::run(&open::open(&session).await?, args).await,
-        Command::Watch(args) => watch::run(&open::open(&session).await?, args).await,
-        Command::Metrics(args) => metrics::run(open::open(&session).await?, args).await,
-        Command::Config(args) => config::run(&session, args),
+        Command::Sources(args) => source::sources::run(&session, args).await,
+        Command::Stats(args) => jobs::stats::run(&source::open::open(&session).await?, args).await,
+        Command::List(args) => jobs::list::run(&source::open::open(&session).await?, args).await,
+        Command::Show(args) => jobs::show::run(&source::open::open(&session).await?, args).await,
+        Command::Replay(args) => verbs::replay(&source::open::open(&session).await?, args).await,
+        Command::Ignore(args) => verbs::run(&source::open::open(&session).await?, Action::Ignore, args).await,
+        Command::Reopen(args) => verbs::run(&source::open::open(&session).await?, Action::Reopen, args).await,
+        Command::Discard(args) => verbs::discard(&source::open::open(&session).await?, args).await,
+        Command::Archive(args) => verbs::run(&source::open::open(&session).await?, Action::Archive, args).await,
+        Command::Purge(args) => verbs::purge::run(&source::open::open(&session).await?, args).await,
+        Command::Runs(args) => verbs::runs::run(&session, args).await,
+        Command::Undo(args) => verbs::undo::run(&source::open::open(&session).await?, args).await,
+        Command::Resume(args) => verbs::run::resume(&source::open::open(&session).await?, args).await,
+        Command::Init(args) => source::init::run(&session, args).await,
+        Command::Adapters(args) => source::adapters::run(&session, args).await,
+        Command::Export(args) => export::run(&source::open::open(&session).await?, args).await,
+        Command::Check(args) => check::run(&source::open::open(&session).await?, args).await,
+        Command::Watch(args) => watch::run(&source::open::open(&session).await?, args).await,
+        Command::Metrics(args) => metrics::run(source::open::open(&session).await?, args).await,
+        Command::Config(args) => source::config::run(&session, args),
         // Those that need no config, or none that is right, are done above.
         Command::Docs(_) | Command::Completions(_) | Command::Man(_) | Command::Doctor(_) => Ok(Code::Done),
     }

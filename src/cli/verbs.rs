@@ -1,15 +1,24 @@
 //! `replay`, `ignore`, `reopen`, `discard`, `archive`: plan, confirm, execute, receipt.
 
+pub(crate) mod ids;
+pub(crate) mod jobs;
+pub(crate) mod progress_bar;
+pub(crate) mod purge;
+pub(crate) mod receipt;
+pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod undo;
+
 use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
 
 use super::args::{ActArgs, DiscardArgs, Format, PlanArgs, ReplayArgs};
 use super::exit::{CliError, Code};
-use super::open::OpenedStore;
-use super::receipt::{self, PlanRecord, RunRecord};
+use super::output;
 use super::table::terminal_width;
-use super::{ids, no_match, output, run, runs, undo};
+use crate::cli::jobs::no_match;
+use crate::cli::source::open::OpenedStore;
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
@@ -21,6 +30,7 @@ use crate::domain::text::Clean;
 use crate::ledger::{Ledger, Run};
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{ActionScope, Confirm, Plan};
+use receipt::{PlanRecord, RunRecord};
 
 /// Plans an action that has no options of its own, asks, and executes it.
 ///

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::args::{Format, WatchArgs};
 use super::exit::{CliError, Code};
-use super::open::OpenedStore;
 use super::{output, signal};
+use crate::cli::source::open::OpenedStore;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Histogram, dead_jobs, grouped};

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::args::{CheckArgs, Format};
 use super::exit::{CliError, Code};
-use super::open::OpenedStore;
 use super::output;
+use crate::cli::source::open::OpenedStore;
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::{Count, Histogram, dead_jobs, grouped};

@@ -21,7 +21,7 @@ use timeline::Story;
 use super::args::DemoArgs;
 use super::console;
 use super::exit::Code;
-use super::source_choice::{Origin, SourceChoice};
+use crate::cli::source::source_choice::{Origin, SourceChoice};
 use crate::config::{Paths, ReplayTo, Source, SourceAddress};
 use crate::db::target::Target;
 use crate::domain::histogram::dead_jobs;

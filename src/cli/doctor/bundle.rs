@@ -16,7 +16,7 @@ use super::pseudonyms::{PseudonymKind, Pseudonyms};
 use crate::cli::args::Format;
 use crate::cli::exit::CliError;
 use crate::cli::output;
-use crate::cli::source_choice::SourceChoice;
+use crate::cli::source::source_choice::SourceChoice;
 use crate::config::{Config, Setting, SourceAddress};
 use crate::db::target::Target;
 use crate::domain::secret::ExposeSecret;

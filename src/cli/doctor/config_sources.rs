@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::finding::{Finding, Level};
 use crate::adapter::Library;
-use crate::cli::source_choice::SourceChoice;
+use crate::cli::source::source_choice::SourceChoice;
 use crate::config::mask_secrets;
 use crate::db::target::NAMING;
 use crate::domain::text::Clean;

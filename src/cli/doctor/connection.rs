@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::finding::{Finding, Level};
-use crate::cli::open::Surveyed;
+use crate::cli::source::open::Surveyed;
 use crate::db::Engine;
 use crate::db::target::{Target, Transport};
 use crate::domain::text::Clean;

@@ -22,10 +22,10 @@ use anyhow::Result;
 
 use super::args::{Cli, DoctorArgs};
 use super::exit::Code;
-use super::open::{Surveyed, survey};
-use super::source_choice::SourceChoice;
 use super::{output, signal};
 use crate::adapter::Library;
+use crate::cli::source::open::{Surveyed, survey};
+use crate::cli::source::source_choice::SourceChoice;
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 use crate::store::{Budget, SourceError};

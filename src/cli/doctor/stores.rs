@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::finding::Finding;
 use super::{bloat, foreign_keys, indexes, privileges, retention};
-use crate::cli::open::Surveyed;
+use crate::cli::source::open::Surveyed;
 use crate::domain::text::Clean;
 use crate::store::sql::{self, Found, SqlStore};
 use crate::store::{Budget, Result, SourceError};

@@ -11,11 +11,13 @@ use anyhow::{Context, Result};
 
 use super::args::{ExportArgs, ExportFormat, Format};
 use super::exit::{CliError, Code};
-use super::job_json::DetailRecord;
-use super::list::ListPrinter;
-use super::open::OpenedStore;
-use super::rows::SelectedRows;
-use super::{ids, no_match, output};
+use super::output;
+use crate::cli::jobs::job_json::DetailRecord;
+use crate::cli::jobs::list::ListPrinter;
+use crate::cli::jobs::no_match;
+use crate::cli::jobs::rows::SelectedRows;
+use crate::cli::source::open::OpenedStore;
+use crate::cli::verbs::ids;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::{JobDetail, JobId};

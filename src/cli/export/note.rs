@@ -4,11 +4,11 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::cli::detail_text::{backtrace, pretty};
-use crate::cli::open::OpenedStore;
+use crate::cli::jobs::detail_text::{backtrace, pretty};
+use crate::cli::jobs::rows::SelectedRows;
 use crate::cli::output::say;
-use crate::cli::receipt::typed;
-use crate::cli::rows::SelectedRows;
+use crate::cli::source::open::OpenedStore;
+use crate::cli::verbs::receipt::typed;
 use crate::config::mask_secrets;
 use crate::domain::display_rules::Notation;
 use crate::domain::facet::Facet;

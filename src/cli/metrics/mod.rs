@@ -14,8 +14,8 @@ use self::http::HttpResponse;
 use self::sample::MetricsSample;
 use super::args::MetricsArgs;
 use super::exit::Code;
-use super::open::OpenedStore;
 use super::{output, signal};
+use crate::cli::source::open::OpenedStore;
 
 /// Serves until it is told to stop. A database that fails is told of as `dlq_up 0`, and tried again at the next scrape.
 ///

@@ -10,7 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::cli::open::OpenedStore;
+use crate::cli::source::open::OpenedStore;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};

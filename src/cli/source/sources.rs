@@ -5,12 +5,12 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::args::{Format, SourcesArgs};
-use super::exit::Code;
-use super::open::survey;
-use super::output;
-use super::source_choice::{Origin, SourceChoice};
-use super::table::{TableColumn, TextTable, terminal_width};
+use crate::cli::args::{Format, SourcesArgs};
+use crate::cli::exit::Code;
+use crate::cli::output;
+use crate::cli::source::open::survey;
+use crate::cli::source::source_choice::{Origin, SourceChoice};
+use crate::cli::table::{TableColumn, TextTable, terminal_width};
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::args::Connect;
-use super::exit::CliError;
+use crate::cli::args::Connect;
+use crate::cli::exit::CliError;
 use crate::config::{Config, ConfigError, Paths, Source, SourceAddress, mask_secrets};
 use crate::db::target::{NAMING, Target};
 use crate::db::{Engine, EngineOptions};
@@ -47,7 +47,7 @@ pub struct SourceChoice {
 fn warn_about_passwords(target: &Target) {
     static SAID: std::sync::Once = std::sync::Once::new();
     if let Some(remark) = target.remark() {
-        SAID.call_once(|| super::output::say(&format!("dlq-tui: warning: {}", Clean::line(remark))));
+        SAID.call_once(|| crate::cli::output::say(&format!("dlq-tui: warning: {}", Clean::line(remark))));
     }
 }
 
@@ -87,7 +87,7 @@ impl SourceChoice {
     pub fn load(connect: Connect, command: &str) -> Result<SourceChoice> {
         let session = Self::read(connect, command)?;
         for warning in &session.config.warnings {
-            super::output::say(&format!("dlq-tui: warning: {warning}"));
+            crate::cli::output::say(&format!("dlq-tui: warning: {warning}"));
         }
         Ok(session)
     }
@@ -215,7 +215,7 @@ impl SourceChoice {
         let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
         let reveal = Reveal {
             at: Timestamp::now(),
-            operator: super::operator::current(""),
+            operator: crate::cli::operator::current(""),
             source: source.to_owned(),
             command: mask_secrets(&shell_words::join(words.collect::<Vec<_>>())),
         };
@@ -233,7 +233,7 @@ impl SourceChoice {
     pub fn budget(&self, origin: &Origin) -> Budget {
         let budget = Budget::new(self.statement_timeout(origin));
         let cancel = budget.cancel.clone();
-        let stop = super::signal::stop_requested();
+        let stop = crate::cli::signal::stop_requested();
         tokio::spawn(async move {
             stop.await;
             cancel.cancel();
@@ -299,11 +299,11 @@ impl Origin {
             }
             _ => false,
         };
-        if !wanted || !self.target.lacks_password() || !super::output::somebody_is_there() {
+        if !wanted || !self.target.lacks_password() || !crate::cli::output::somebody_is_there() {
             return Ok(None);
         }
         let question = format!("password for {}:", Clean::line(&self.target.label()));
-        let typed = super::password::ask(&question).await?;
+        let typed = crate::cli::source::password::ask(&question).await?;
         Ok(typed.map(|password| Origin { target: self.target.clone().with_password(password), ..self.clone() }))
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, Write as _};
 
 use rustix::termios::{LocalModes, QueueSelector, tcflush};
 
-use super::termios::Without;
+use crate::cli::termios::Without;
 use crate::domain::secret::SecretString;
 
 /// Asks on the terminal and reads one line without showing it; `None` at the end of input, or when the operator interrupts.
@@ -14,7 +14,7 @@ use crate::domain::secret::SecretString;
 pub async fn ask(question: &str) -> io::Result<Option<SecretString>> {
     let mut err = io::stderr();
     // Before anything is changed: a signal that nobody listens to would end us here, and leave the terminal as it is.
-    let interrupted = super::signal::stop_requested();
+    let interrupted = crate::cli::signal::stop_requested();
     let hidden = Without::modes(LocalModes::ECHO)?;
     // What was typed before the question stood there is no answer to it, and was shown.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Surveyed;
 use crate::cli::output;
-use crate::cli::source_choice::SourceChoice;
+use crate::cli::source::source_choice::SourceChoice;
 use crate::domain::text::Clean;
 use crate::store::Budget;
 use crate::store::sql::{Candidates, NearMiss, Renamed, candidates};

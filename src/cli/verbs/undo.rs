@@ -4,12 +4,13 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::args::{Format, UndoArgs};
-use super::exit::{CliError, Code};
-use super::jobs::JobPrinter;
-use super::open::OpenedStore;
-use super::verbs::{self, Asking};
-use super::{ids, output};
+use crate::cli::args::{Format, UndoArgs};
+use crate::cli::exit::{CliError, Code};
+use crate::cli::output;
+use crate::cli::source::open::OpenedStore;
+use crate::cli::verbs::ids;
+use crate::cli::verbs::jobs::JobPrinter;
+use crate::cli::verbs::{self, Asking};
 use crate::ledger::{Ledger, RunId};
 use crate::triage::freeze::Ask;
 use crate::triage::plan::{ActionScope, Plan};

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
-use super::job_json::RowRecord;
-use super::wrap::hanging;
+use crate::cli::jobs::job_json::RowRecord;
+use crate::cli::wrap::hanging;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::redact::Redactor;
 use crate::domain::run_options::Options;

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use super::args::PurgeArgs;
-use super::exit::{CliError, Code};
-use super::open::{OpenedStore, filter};
-use super::verbs;
+use crate::cli::args::PurgeArgs;
+use crate::cli::exit::{CliError, Code};
+use crate::cli::source::open::{OpenedStore, filter};
+use crate::cli::verbs;
 use crate::domain::action::Action;
 use crate::domain::filter::{Clause, Filter, Key, Test};
 use crate::domain::run_options::Options;

@@ -4,12 +4,13 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::args::{Format, ShowArgs};
-use super::detail_text::{backtrace, pretty};
-use super::exit::{CliError, Code};
-use super::job_json::{DetailRecord, JobWithHistory};
-use super::open::OpenedStore;
-use super::{ids, output};
+use crate::cli::args::{Format, ShowArgs};
+use crate::cli::exit::{CliError, Code};
+use crate::cli::jobs::detail_text::{backtrace, pretty};
+use crate::cli::jobs::job_json::{DetailRecord, JobWithHistory};
+use crate::cli::output;
+use crate::cli::source::open::OpenedStore;
+use crate::cli::verbs::ids;
 use crate::domain::display_rules::Notation;
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::text::{Clean, Untrusted};

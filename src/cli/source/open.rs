@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use tokio::sync::watch;
 
-use super::exit::CliError;
-use super::operator;
-use super::source_choice::{Origin, SourceChoice};
 use crate::adapter::Library;
+use crate::cli::exit::CliError;
+use crate::cli::operator;
+use crate::cli::source::source_choice::{Origin, SourceChoice};
 use crate::config::{ReplayTo, Source, Thresholds};
 use crate::db::{Engine, EngineOptions};
 use crate::domain::destination::Destination;
@@ -166,7 +166,7 @@ pub fn library(session: &SourceChoice) -> Library {
 
 fn tell_faults(library: &Library) {
     for fault in &library.faults {
-        super::output::say(&format!("dlq-tui: warning: {fault}"));
+        crate::cli::output::say(&format!("dlq-tui: warning: {fault}"));
     }
 }
 
@@ -273,12 +273,12 @@ pub async fn open(session: &SourceChoice) -> Result<OpenedStore> {
     let origin = session.origin()?;
     let budget = session.budget(&origin);
     // From the beginning: a pause that is asked for while the jobs are frozen is one, and no end.
-    let pauses = super::signal::pauses();
+    let pauses = crate::cli::signal::pauses();
     session.record_reveal(&origin.name).await?;
     let surveyed = survey(session, origin, &budget).await?;
     let found = surveyed.only(session, &budget).await?;
     for warning in &found.warnings {
-        super::output::say(&format!("dlq-tui: warning: {}", Clean::line(warning)));
+        crate::cli::output::say(&format!("dlq-tui: warning: {}", Clean::line(warning)));
     }
     let desk = surveyed.open(found, &budget).await?;
     let mut reach = surveyed.origin.reach.clone();
@@ -315,7 +315,7 @@ impl OpenedStore {
     pub async fn ledger(&self) -> Result<Ledger> {
         let ledger = self.homes.ledger().await?;
         if let Some(remark) = ledger.remark() {
-            super::output::say(&format!("dlq-tui: {remark}"));
+            crate::cli::output::say(&format!("dlq-tui: {remark}"));
         }
         Ok(ledger)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::open::OpenedStore;
+use crate::cli::source::open::OpenedStore;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobRow;
 use crate::store::{Cursor, PageQuery, Result, ScanMode, Sort};

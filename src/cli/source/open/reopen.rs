@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::Surveyed;
 use crate::adapter::Library;
-use crate::cli::source_choice::SourceChoice;
+use crate::cli::source::source_choice::SourceChoice;
 use crate::ledger::LedgerLocator;
 use crate::store::sql::{self, Detection};
 use crate::store::{Budget, Result};

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::args::{Format, PartWord};
-use super::output;
-use super::table::{TableColumn, TextTable, terminal_width};
+use crate::cli::args::{Format, PartWord};
+use crate::cli::output;
+use crate::cli::table::{TableColumn, TextTable, terminal_width};
 use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::text::{Clean, Untrusted};
 use crate::ledger::{CohortPart, Ledger, Outcome, RunId, RunJob};

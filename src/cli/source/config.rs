@@ -5,10 +5,10 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::args::{Format, OutputArg};
-use super::exit::Code;
-use super::output;
-use super::source_choice::SourceChoice;
+use crate::cli::args::{Format, OutputArg};
+use crate::cli::exit::Code;
+use crate::cli::output;
+use crate::cli::source::source_choice::SourceChoice;
 use crate::config::{Config, Setting};
 use crate::domain::text::Clean;
 use crate::tui::keys::Keymap;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::open::OpenedStore;
-use super::output;
+use crate::cli::output;
+use crate::cli::source::open::OpenedStore;
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Clause, Filter, Key, Pattern, Test};
 use crate::domain::histogram::grouped;

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::args::InitArgs;
-use super::exit::{CliError, Code};
-use super::output;
-use super::source_choice::SourceChoice;
+use crate::cli::args::InitArgs;
+use crate::cli::exit::{CliError, Code};
+use crate::cli::output;
+use crate::cli::source::source_choice::SourceChoice;
 use crate::ledger::LedgerInstallation;
 use crate::store::SourceError;
 use crate::store::install::Preset;

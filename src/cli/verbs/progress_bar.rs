@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::output;
-use super::table::terminal_columns;
+use crate::cli::output;
+use crate::cli::table::terminal_columns;
 use crate::domain::histogram::grouped;
 use crate::domain::text::Clean;
 use crate::domain::time::short_span;

@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Read};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::exit::CliError;
-use super::{output, signal};
+use crate::cli::exit::CliError;
+use crate::cli::{output, signal};
 use crate::domain::job::JobId;
 
 /// The jobs that a command line names; `-` stands for those that standard input names. Answers then come from the terminal.

@@ -5,13 +5,14 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::args::{Format, ListArgs};
-use super::exit::Code;
-use super::job_json::{JobWithHistory, RowRecord};
-use super::open::OpenedStore;
-use super::rows::{PAGE, SelectedRows};
-use super::table::{TableColumn, TextTable, terminal_width};
-use super::{no_match, output};
+use crate::cli::args::{Format, ListArgs};
+use crate::cli::exit::Code;
+use crate::cli::jobs::job_json::{JobWithHistory, RowRecord};
+use crate::cli::jobs::no_match;
+use crate::cli::jobs::rows::{PAGE, SelectedRows};
+use crate::cli::output;
+use crate::cli::source::open::OpenedStore;
+use crate::cli::table::{TableColumn, TextTable, terminal_width};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
@@ -90,7 +91,7 @@ fn shown(row: &JobRow, replayed: Option<u64>) -> JobWithHistory<RowRecord<'_>> {
 }
 
 /// Prints rows as they come.
-pub(super) struct ListPrinter {
+pub(crate) struct ListPrinter {
     format: Format,
     /// Whether a column says how often each was replayed before.
     replays: bool,
@@ -98,7 +99,7 @@ pub(super) struct ListPrinter {
 
 impl ListPrinter {
     /// Prints the heading, where the form has one.
-    pub(super) fn new(format: Format, replays: bool, out: &mut impl Write) -> Result<ListPrinter> {
+    pub(crate) fn new(format: Format, replays: bool, out: &mut impl Write) -> Result<ListPrinter> {
         if format == Format::Csv {
             let names =
                 ["id", "at", "state", "error", "class", "queue", "attempts", "max_attempts", "worker", "message"];
@@ -108,7 +109,7 @@ impl ListPrinter {
     }
 
     /// Prints a row.
-    pub(super) fn row(&self, out: &mut impl Write, row: &JobRow, replayed: Option<u64>) -> Result<()> {
+    pub(crate) fn row(&self, out: &mut impl Write, row: &JobRow, replayed: Option<u64>) -> Result<()> {
         if self.format == Format::Jsonl {
             output::json_line(out, &output::Versioned::new(shown(row, replayed)))?;
             return Ok(());

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::args::{Format, RunsArgs};
-use super::exit::Code;
-use super::receipt::{self, RunRecord};
-use super::source_choice::SourceChoice;
-use super::table::{TableColumn, TextTable, terminal_width};
-use super::{jobs, output};
+use crate::cli::args::{Format, RunsArgs};
+use crate::cli::exit::Code;
+use crate::cli::output;
+use crate::cli::source::source_choice::SourceChoice;
+use crate::cli::table::{TableColumn, TextTable, terminal_width};
+use crate::cli::verbs::jobs;
+use crate::cli::verbs::receipt::{self, RunRecord};
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 use crate::ledger::{Ledger, LedgerLocator, Reveal, Run, RunId};
@@ -192,7 +193,7 @@ fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
 ///
 /// # Errors
 /// When they cannot be written.
-pub(super) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
+pub(crate) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
     let head = ["run", "frozen_at", "action", "state", "planned"];
     let parts = ["done", "skipped", "failed", "in_doubt", "not_started"];
     output::csv(out, head.into_iter().chain(parts).chain(["source", "filter", "home"]))?;

@@ -1,0 +1,9 @@
+//! What jobs there are: lists, counts, and one job in full.
+
+pub(crate) mod detail_text;
+pub(crate) mod job_json;
+pub(crate) mod list;
+pub(crate) mod no_match;
+pub(crate) mod rows;
+pub(crate) mod show;
+pub(crate) mod stats;
