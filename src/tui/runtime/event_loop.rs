@@ -12,12 +12,12 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
 use super::Program;
-use super::input::{self, Input};
-use super::signals::Signal;
 use super::world::{ExternalProgram, Fact, World};
 use crate::domain::log;
 use crate::domain::time::Timestamp;
 use crate::tui::app::{Effect, Msg};
+use crate::tui::runtime::terminal::input::{self, Input};
+use crate::tui::runtime::terminal::signals::Signal;
 
 /// What a frame costs of the time, on average: there are no more of them while something happens all the time. A terminal
 /// that takes frames more slowly than that gets fewer.

@@ -9,8 +9,8 @@ use tokio::process::Command;
 use tokio::signal::unix::signal;
 use tokio::time::sleep;
 
-use super::signals::continued;
 use crate::tui::app::Msg;
+use crate::tui::runtime::terminal::signals::continued;
 
 /// How long a stop may take to arrive. Where nobody could continue us (no shell with job control) it never does.
 const STOP: Duration = Duration::from_millis(300);

@@ -1,23 +1,14 @@
 //! The only place of the console that spawns, sleeps, owns a channel or touches the terminal.
 
-mod backend;
-mod clipboard;
 mod event_loop;
 mod external_program;
-mod input;
 mod outside;
-mod panic_hook;
 mod request_slots;
 mod runs;
 mod session;
-mod signals;
-mod stage;
 mod state_files;
-mod stderr;
-mod terminal_guard;
-mod terminal_screen;
+mod terminal;
 mod world;
-mod writer;
 
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -29,12 +20,12 @@ use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use event_loop::{Ended, EventLoop, Wires};
-use input::Keyboard;
 use outside::{EffectExecutor, Farewell};
-use panic_hook::{Collector, Report};
 use session::Session;
-use signals::SignalListener;
-use terminal_screen::TerminalScreen;
+use terminal::input::Keyboard;
+use terminal::panic_hook::{Collector, Report};
+use terminal::signals::SignalListener;
+use terminal::terminal_screen::TerminalScreen;
 use world::Fact;
 
 use crate::domain::time::Timestamp;
@@ -42,7 +33,7 @@ use crate::ledger::RunId;
 use crate::tui::Launch;
 use crate::tui::app::{Effect, Msg};
 
-pub use terminal_guard::{fitness, fitness_here};
+pub use terminal::terminal_guard::{fitness, fitness_here};
 
 /// Model and view, as the loop sees them.
 pub trait Program {

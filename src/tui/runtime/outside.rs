@@ -10,14 +10,15 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::external_program;
 use super::request_slots::{RequestSlots, Start};
 use super::session::{Going, Session, failure};
 use super::world::{ExternalProgram, Fact, World};
-use super::{clipboard, external_program};
 use crate::ledger::{RunId, RunState};
 use crate::store::{Budget, SourceError};
 use crate::triage::run::RunControl;
 use crate::tui::app::{Effect, Msg, Reply, Request, Slot};
+use crate::tui::runtime::terminal::clipboard;
 
 /// What a cancelled request gets to end by itself before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);

@@ -5,9 +5,9 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use super::backend::SYNC_END;
-use super::stderr::Diverted;
-use super::writer::TerminalWriter;
+use crate::tui::runtime::terminal::backend::SYNC_END;
+use crate::tui::runtime::terminal::stderr::Diverted;
+use crate::tui::runtime::terminal::writer::TerminalWriter;
 
 const ALTERNATE_SCREEN: (&str, &str) = ("\x1b[?1049h", "\x1b[?1049l");
 const BRACKETED_PASTE: (&str, &str) = ("\x1b[?2004h", "\x1b[?2004l");

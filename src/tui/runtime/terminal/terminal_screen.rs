@@ -2,12 +2,12 @@
 
 use std::io;
 
-use super::Program;
-use super::event_loop::FrameSink;
-use super::stage::TerminalStage;
-use super::terminal_guard::TerminalGuard;
-use super::writer::TerminalWriter;
 use crate::domain::time::Timestamp;
+use crate::tui::runtime::Program;
+use crate::tui::runtime::event_loop::FrameSink;
+use crate::tui::runtime::terminal::stage::TerminalStage;
+use crate::tui::runtime::terminal::terminal_guard::TerminalGuard;
+use crate::tui::runtime::terminal::writer::TerminalWriter;
 
 /// The terminal. Given back when this is dropped, by a panic too.
 pub struct TerminalScreen {

@@ -8,9 +8,9 @@ use std::thread;
 
 use tokio::sync::mpsc;
 
-use super::state_files;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
+use crate::tui::runtime::state_files;
 
 /// A panic that was caught, and where its report lies.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::state_files;
+use crate::tui::runtime::state_files;
 
 /// Standard error goes to the log for as long as this lives.
 #[derive(Debug)]

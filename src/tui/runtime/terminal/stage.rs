@@ -5,8 +5,8 @@ use std::io;
 use ratatui::layout::{Rect, Size};
 use ratatui::{Frame, Terminal};
 
-use super::backend::{FrameBackend, SizeProbe};
-use super::writer::TerminalWriter;
+use crate::tui::runtime::terminal::backend::{FrameBackend, SizeProbe};
+use crate::tui::runtime::terminal::writer::TerminalWriter;
 
 /// A terminal to draw on, and the thread that writes to it.
 pub struct TerminalStage {

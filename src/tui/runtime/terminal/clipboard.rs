@@ -10,7 +10,7 @@ use crossterm::clipboard::CopyToClipboard;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-use super::state_files;
+use crate::tui::runtime::state_files;
 
 /// More than this is refused by common terminals.
 pub const LIMIT: usize = 74_000;
