@@ -10,10 +10,10 @@ use super::{
     Ui, Watch, mask_secrets,
 };
 use crate::domain::load_share::LoadShare;
+use crate::domain::run_options::validator::Validator;
 use crate::domain::secret::{ExposeSecret, SecretString};
+use crate::domain::time::zone::Zone;
 use crate::domain::time::{YEAR, parse_span_up_to};
-use crate::domain::validator::Validator;
-use crate::domain::zone::Zone;
 
 /// How long a replay command may take for a batch, unless the config says otherwise.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);

@@ -23,7 +23,7 @@ pub use toml_words::plain;
 
 use self::keys::RawKeys;
 use crate::domain::load_share::LoadShare;
-use crate::domain::zone::Zone;
+use crate::domain::time::zone::Zone;
 
 /// Jobs above which an action asks for the number to be typed, unless the config says otherwise.
 pub const CONFIRM_COUNT: u64 = 100;

@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::{ConfigError, mask_secrets};
+use crate::domain::run_options::validator::Validator;
 use crate::domain::secret::SecretString;
-use crate::domain::validator::Validator;
 
 /// Where the address of a source comes from.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! The config, from its text to what it means.
 
 use super::*;
+use crate::domain::run_options::validator::Validator;
 use crate::domain::secret::ExposeSecret;
-use crate::domain::validator::Validator;
 
 const FULL: &str = r#"
 default_source = "billing"

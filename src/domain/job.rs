@@ -1,5 +1,8 @@
 //! Dead jobs: the light row that lists show, and the detail that is loaded for the open row only.
 
+pub mod job_record;
+pub mod lineage;
+
 use std::fmt;
 
 use super::text::Untrusted;
@@ -144,7 +147,7 @@ pub struct JobDetail {
     /// Those of them that hold, as it is stored, what the arguments were read from.
     pub decoded_from: Vec<String>,
     /// By what the same job is known across deaths (the framework's job id, what it says), where there is such a thing;
-    /// as [`super::lineage::stored_form`].
+    /// as [`crate::domain::job::lineage::stored_form`].
     pub lineage: Option<Untrusted>,
 }
 

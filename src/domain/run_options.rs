@@ -1,15 +1,19 @@
 //! What an operator asked for beside the verb and the jobs.
 
+pub mod destination;
+pub mod rate;
+pub mod validator;
+
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::action::Action;
-use super::rate::Pacing;
 use super::text::Clean;
 use super::time::{Timestamp, exact_span};
-use super::validator::Validator;
+use crate::domain::run_options::rate::Pacing;
+use crate::domain::run_options::validator::Validator;
 
 /// What becomes of the attempts that a replayed job has used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

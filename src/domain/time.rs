@@ -1,5 +1,7 @@
 //! Instants and spans as databases hand them over: microseconds, beyond any calendar type's range if they must be.
 
+pub mod zone;
+
 use std::fmt;
 use std::time::Duration;
 

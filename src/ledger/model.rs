@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::domain::action::Action;
-use crate::domain::destination::Destination;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::run_options::Options;
+use crate::domain::run_options::destination::Destination;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Identity;

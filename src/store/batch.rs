@@ -26,7 +26,7 @@ pub struct Frozen {
     pub state: State,
     /// The layout's own word for it, where that tells more: of two jobs that are retrying one may wait and one may run.
     pub native: Option<Untrusted>,
-    /// By what the job is known across its deaths, as [`crate::domain::lineage::stored_form`].
+    /// By what the job is known across its deaths, as [`crate::domain::job::lineage::stored_form`].
     pub lineage: Option<String>,
     /// The new id under which a replay will put it back, where the layout gives one.
     pub successor: Option<String>,

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::SortKey;
 use crate::domain::action::Action;
-use crate::domain::destination::Destination;
 use crate::domain::display_rules::Notation;
 use crate::domain::facet::Facet;
 use crate::domain::job::State;
+use crate::domain::run_options::destination::Destination;
 use crate::domain::run_options::{Attempts, Options};
 
 /// What the floors above may know of a store without asking its database.
@@ -39,7 +39,7 @@ pub struct StoreInfo {
     pub defers: bool,
     /// What can be asked for beside verb and jobs.
     pub offers: Offers,
-    /// Whether a replayed job gets a new id, [`crate::domain::lineage::successor`], by which it is known from then on.
+    /// Whether a replayed job gets a new id, [`crate::domain::job::lineage::successor`], by which it is known from then on.
     pub renames: bool,
     /// Whether an undo of a replay needs what the ledger keeps of the dead rows.
     pub keeps: bool,

@@ -144,7 +144,7 @@ pub struct Entry {
     pub row: JobRow,
     /// Its place.
     pub position: Position,
-    /// By what the job is known across its deaths, as [`crate::domain::lineage::stored_form`]; lists leave it out.
+    /// By what the job is known across its deaths, as [`crate::domain::job::lineage::stored_form`]; pages leave it out.
     pub lineage: Option<String>,
 }
 

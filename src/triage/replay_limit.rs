@@ -7,7 +7,7 @@ use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key, Test};
 use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
-use crate::domain::lineage::successor;
+use crate::domain::job::lineage::successor;
 use crate::ledger::{KnownJob, Ledger, LedgerError, RunId, Whose};
 use crate::store::{Budget, Frozen, Identity, SourceError, Store};
 

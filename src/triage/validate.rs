@@ -8,9 +8,9 @@ use futures_util::future::BoxFuture;
 
 use super::deliver::{Answered, CommandDestination};
 use crate::domain::job::JobDetail;
-use crate::domain::job_record::DetailRecord;
+use crate::domain::job::job_record::DetailRecord;
+use crate::domain::run_options::validator::Validator;
 use crate::domain::text::Clean;
-use crate::domain::validator::Validator;
 use crate::store::Message;
 
 /// Judges jobs before they are replayed.

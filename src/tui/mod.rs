@@ -64,7 +64,7 @@ pub struct OpenStore {
     /// Where replayed jobs go when the destination is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
     /// What judges jobs before they are replayed.
-    pub validate: Option<crate::domain::validator::Validator>,
+    pub validate: Option<crate::domain::run_options::validator::Validator>,
     /// The record of the store's source; looked up when it is first needed. Without, the one of the launch.
     pub record: Option<LedgerLocator>,
 }

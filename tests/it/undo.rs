@@ -365,7 +365,7 @@ async fn every_job_is_told_an_instant_of_its_own_also_where_one_of_them_is_refus
             let before = content(&db, "jobs_dlq").await;
             let bench = Bench::new(&db, Layout::JobsDlq).await;
             let filter = dlq_tui::domain::filter::Filter::parse("state:dead").expect("a filter");
-            let pacing = dlq_tui::domain::rate::Pacing { spread, ..Default::default() };
+            let pacing = dlq_tui::domain::run_options::rate::Pacing { spread, ..Default::default() };
             let ask = Ask {
                 options: pacing.into(),
                 ..Ask::new(ActionScope::Filter(filter), Action::Replay, Timestamp::now())

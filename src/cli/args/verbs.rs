@@ -8,9 +8,9 @@ use super::choice::Choice;
 use super::commands::{age, interval};
 use super::{FilterArg, OutputArg};
 use crate::domain::job::State;
-use crate::domain::rate::parse_rate;
 use crate::domain::run_options::Attempts;
-use crate::domain::validator::Validator;
+use crate::domain::run_options::rate::parse_rate;
+use crate::domain::run_options::validator::Validator;
 
 /// `ignore`, `reopen`, `archive`, and what every verb takes.
 #[derive(Args, Debug)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::domain::histogram::{Bar, Count, Exactness};
-pub use crate::domain::job_record::{DetailRecord, RowRecord};
+pub use crate::domain::job::job_record::{DetailRecord, RowRecord};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 

@@ -10,10 +10,10 @@ use crate::config::{Config, ConfigError, Paths, Source, SourceAddress, mask_secr
 use crate::db::target::{NAMING, Target};
 use crate::db::{Engine, EngineOptions};
 use crate::domain::redact::{RedactConfig, Redactor};
+use crate::domain::run_options::validator::Validator;
 use crate::domain::secret::ExposeSecret;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
-use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, Reveal};
 use crate::store::{Budget, SourceError};
 use crate::tui::keys::{Keymap, Misbound};

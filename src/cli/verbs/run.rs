@@ -16,7 +16,7 @@ use crate::cli::verbs::receipt::{self, RunRecord};
 use crate::cli::verbs::runs;
 use crate::cli::{output, signal};
 use crate::domain::histogram::{grouped, jobs};
-use crate::domain::validator::Validator;
+use crate::domain::run_options::validator::Validator;
 use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState, RunTally};
 use crate::triage::progress::RunProgress;
 use crate::triage::run::{Receipt, RunControl, RunError, RunOptions, Wish, execute};

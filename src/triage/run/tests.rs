@@ -17,7 +17,7 @@ use super::*;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, State};
-use crate::domain::rate::Pacing;
+use crate::domain::run_options::rate::Pacing;
 use crate::domain::run_options::{Attempts, Options};
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, Ledger, RunId, RunTally};

@@ -11,7 +11,7 @@ use crate::domain::job::JobId;
 use crate::domain::load_share::LoadShare;
 use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
-use crate::domain::zone::Zone;
+use crate::domain::time::zone::Zone;
 use crate::ledger::RunId;
 use crate::store::{HistogramQuery, PageQuery, Token};
 use crate::triage::plan::ActionScope;

@@ -4,7 +4,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use super::StyleRole;
 use super::glyphs::{ASCII, Glyphs, UNICODE};
-use crate::domain::zone::Zone;
+use crate::domain::time::zone::Zone;
 
 /// How many colours a terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::domain::histogram::{Count, Exactness, grouped};
 use crate::domain::job::JobRow;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::domain::zone::Zone;
+use crate::domain::time::zone::Zone;
 use crate::tui::theme::Theme;
 
 /// Characters of a value that are looked at for a screen.

@@ -3,9 +3,9 @@
 use crate::adapter::{Column, FieldKind};
 use crate::db::Row;
 use crate::db::cells::Cells;
+use crate::domain::job::lineage;
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::json::{Document, decode_double};
-use crate::domain::lineage;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::sql::context::Context;

@@ -1,7 +1,7 @@
 //! Where replayed jobs go, and how a store is opened.
 
 use crate::adapter::{Route, Table, Verb};
-use crate::domain::destination;
+use crate::domain::run_options::destination;
 
 /// Where replayed jobs go, for layouts that leave this to the operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::db::Tx;
 use crate::db::cells::Cells;
 use crate::domain::job::JobId;
-use crate::domain::lineage::successor;
+use crate::domain::job::lineage::successor;
 use crate::domain::time::Timestamp;
 use crate::store::Result;
 use crate::store::sql::context::Context;

@@ -1,7 +1,7 @@
 //! Runs go on, and are undone, where their jobs went, whatever the config says by then.
 
 use super::*;
-use crate::domain::destination::Destination;
+use crate::domain::run_options::destination::Destination;
 
 async fn to(n: u64, destination: Option<Destination>) -> Bench {
     Bench { fake: MemoryStore::of(n, |info| info.destination = destination), ..Bench::new(n).await }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::domain::run_options::Options;
-use crate::domain::validator::Validator;
+use crate::domain::run_options::validator::Validator;
 use crate::triage::deliver::Answered;
 use crate::triage::validate::Validate;
 

@@ -1,7 +1,7 @@
 //! Going on with a run of the ledger from the page of runs.
 
 use super::*;
-use crate::domain::destination::Destination;
+use crate::domain::run_options::destination::Destination;
 
 fn stopped(id: &str) -> Run {
     let tally = RunTally { planned: 5, done: 2, not_started: 3, ..RunTally::default() };

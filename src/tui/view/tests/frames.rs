@@ -9,7 +9,7 @@ use super::fixture::{self, NOW};
 use super::{SIZES, frame};
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
-use crate::domain::rate::Pacing;
+use crate::domain::run_options::rate::Pacing;
 use crate::ledger::RunId;
 use crate::store::Preparation;
 use crate::triage::plan::Confirm;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::redact::{REDACTED, Redactor};
-use super::text::Clean;
+use crate::domain::redact::{REDACTED, Redactor};
+use crate::domain::text::Clean;
 
 /// Where replayed jobs go. It is kept with the run, so that the rest of it goes where its beginning went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer};
 
-use super::time::Timestamp;
+use crate::domain::time::Timestamp;
 
 /// A time zone by its name in the IANA database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

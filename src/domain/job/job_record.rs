@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::job::{JobDetail, JobRow};
-use super::text::Untrusted;
-use super::time::Timestamp;
+use crate::domain::job::{JobDetail, JobRow};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
 
 /// A job as lists have it.
 #[derive(Serialize)]

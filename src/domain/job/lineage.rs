@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use uuid::Builder;
 
-use super::job::JobId;
+use crate::domain::job::JobId;
 
 /// Characters of a lineage that are kept as they are; a longer one (a whole payload) is kept as its hash.
 const WHOLE: usize = 64;

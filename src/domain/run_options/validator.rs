@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::text::Clean;
-use super::time::exact_span;
+use crate::domain::text::Clean;
+use crate::domain::time::exact_span;
 
 /// A command of the operator's that judges jobs before they are replayed. It is kept with the run, so that the rest of
 /// the run is judged as its beginning was.

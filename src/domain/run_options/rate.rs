@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::time::exact_span;
+use crate::domain::time::exact_span;
 
 /// The operator's wishes for the speed of a run; kept with the run, so that it goes on as it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
