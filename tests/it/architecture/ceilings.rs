@@ -23,10 +23,10 @@ struct Size {
 #[rustfmt::skip]
 const SIZES: &[Size] = &[
     Size { of: "function", unit: "lines",            goal: 60, largest:  60, over_goal:  0, measure: |s| &s.functions },
-    Size { of: "struct",   unit: "fields",           goal: 12, largest:  22, over_goal: 13, measure: |s| &s.structs },
+    Size { of: "struct",   unit: "fields",           goal: 12, largest:  22, over_goal: 12, measure: |s| &s.structs },
     Size { of: "type",     unit: "inherent methods", goal: 25, largest:  80, over_goal:  7, measure: |s| &s.methods },
-    Size { of: "trait",    unit: "methods",          goal: 25, largest:  27, over_goal:  1, measure: |s| &s.traits },
-    Size { of: "folder",   unit: "files",            goal: 16, largest:  35, over_goal:  4, measure: |s| &s.folders },
+    Size { of: "trait",    unit: "methods",          goal: 25, largest:  25, over_goal:  0, measure: |s| &s.traits },
+    Size { of: "folder",   unit: "files",            goal: 16, largest:  22, over_goal:  1, measure: |s| &s.folders },
 ];
 
 /// Of 100 definitions of types and traits, those that share their name with another one. Rounded up, so that not every new
@@ -63,7 +63,7 @@ const BANNED: &[(&str, &str, usize)] = &[
     ("=whole",                  "complete",                                       2),
     ("=kept",                   "row_snapshot, stored",                          5),
     ("twin",                    "archive_table",                                  3),
-    ("books",                   "progress",                                       1),
+    ("books",                   "progress",                                       0),
     ("testimony",               "transaction_status",                             0),
     ("witness witnessed",       "transaction_id",                                 0),
     ("halt halted",             "stop_reason, stop",                              0),
@@ -78,13 +78,13 @@ const BANNED: &[(&str, &str, usize)] = &[
     ("desk",                    "store_context",                                  0),
     ("remark",                  "note",                                           3),
     ("watermark",               "poll_token",                                     0),
-    ("ending",                  "transaction_status",                             5),
+    ("ending",                  "transaction_status",                             1),
     ("settle settled",          "complete",                                       9),
     ("=hold",                   "run_lock",                                       3),
-    ("rights",                  "privileges",                                     2),
+    ("rights",                  "privileges",                                     1),
     ("homes",                   "ledger_locator",                                 1),
     ("census",                  "cohort_stats",                                   0),
-    ("told said",               "reported",                                      12),
+    ("told said",               "reported",                                      11),
     ("unwritten",               "draft_check",                                    0),
     ("way",                     "route, method, mode",                           5),
     ("errand",                  "external_program",                               2),
