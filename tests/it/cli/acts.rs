@@ -44,7 +44,7 @@ async fn ids_from_standard_input_are_acted_on_as_if_they_were_named() {
     // Standard input is no terminal, nor is there another: nothing is written without --yes.
     assert!(user.fed(&["replay", "-"], &listed).with(4).contains("--yes is needed"));
     assert_eq!(db.count("jobs").await, 0);
-    assert!(user.fed(&["replay", "-", "7", "--yes"], &listed).with(2).contains("no others beside it"));
+    assert!(user.fed(&["replay", "-", "7", "--yes"], &listed).with(2).contains("no other ids with it"));
     assert!(user.fed(&["replay", "-", "--yes"], "").with(2).contains("names no job"));
     user.fed(&["replay", "-", "--yes"], &listed).with(0);
     assert_eq!((db.count("jobs_dlq").await, db.count("jobs").await), (17, 3));

@@ -125,7 +125,7 @@ async fn what_a_broken_adapter_file_may_be_meant_for_is_looked_at_and_not_touche
         assert!(looked.with(0).contains("own.toml") && looked.out.lines().count() == 5, "{told}: {}", looked.out);
         for verb in ["replay", "discard", "archive"] {
             let ended = user.run(&[verb, "--all", "--yes"]);
-            assert!(ended.with(4).contains("mend it or move it away"), "{told}: {}", ended.err);
+            assert!(ended.with(4).contains("fix it or move it away"), "{told}: {}", ended.err);
         }
         assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (0, 5), "{told}");
     }

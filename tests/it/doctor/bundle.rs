@@ -126,7 +126,7 @@ async fn it_overwrites_nothing_and_has_a_name_of_its_own() {
     let before = std::fs::read(user.home().join(&name)).expect("a file");
     let again = here(&["doctor", "--bundle"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&again.stderr).contains("there is such a file already"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("the file exists"));
     assert_eq!(std::fs::read(user.home().join(&name)).expect("a file"), before);
     assert_eq!(here(&["doctor", "--bundle", "none/x.txt"]).status.code(), Some(1));
 }
