@@ -116,7 +116,9 @@ async fn cancel_on_server<T>(mut cancel: Cancel, is_ending: bool, work: &mut Box
     }
     tokio::select! {
         // A request that is on its way must not reach the next statement of this connection.
-        result = &mut *work => cancel.await.is_ok() && is_usable(&result),
+        result = &mut *work => {
+            matches!(tokio::time::timeout(CANCEL_TIMEOUT, cancel).await, Ok(Ok(()))) && is_usable(&result)
+        }
         sent = &mut cancel => (sent.is_ok() || is_ending) && is_usable(&work.await),
     }
 }

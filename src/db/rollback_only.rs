@@ -69,6 +69,8 @@ impl Link for Rehearsal {
     }
 
     fn cancel(&self) -> Cancel {
-        self.link.cancel()
+        // Where the server refuses the cancel, the statement is waited for: its connection holds the transaction around all.
+        let cancel = self.link.cancel();
+        Box::pin(async move { cancel.await.or(Ok(())) })
     }
 }

@@ -90,7 +90,7 @@ impl Postgres {
         let name = format!("{} cancel", server.get_application_name().unwrap_or_default());
         let address = Arc::new(server.clone().application_name(&name));
         let (read_only, tag) = (self.read_only, Uuid::new_v4());
-        Ok(PgLink { connection, address, read_only, open: false, backend: 0, tag })
+        Ok(PgLink { connection, address, read_only, open: false, backend: 0, begun: 0, tag })
     }
 }
 
@@ -110,6 +110,8 @@ struct PgLink {
     /// The server process of the open transaction: behind a pooler, each transaction may have another one. 0 where it is
     /// not known, which is while a script runs.
     backend: i32,
+    /// When that transaction began, in microseconds since 1970, by the server's clock.
+    begun: i64,
     /// What the scripts of this connection are known by in the server's list of sessions.
     tag: Uuid,
 }
@@ -202,6 +204,9 @@ const FACTS: &str = "SELECT current_setting('server_version'), current_database(
 const CLOSED_BY: &str = "default_transaction_read_only";
 const CLOSED: &str = "current_setting('default_transaction_read_only') = 'on'";
 
+/// When the transaction began, as `pg_stat_activity` has it too.
+const BEGUN: &str = "round(extract(epoch FROM now()) * 1000000)::bigint";
+
 /// What a transaction that writes asks for along the way. An application may rather lose its last commits in a crash of the
 /// server than wait for the disk; what a run has on record as done must be done.
 const DURABLE: &str = ", CASE WHEN current_setting('synchronous_commit') = 'off' \
@@ -251,14 +256,15 @@ impl Link for PgLink {
             self.open = true;
             let durable = if mode == Mode::Write { DURABLE } else { "" };
             let begin = begin_sql(mode, limits);
-            let sql = format!("{begin}; SELECT pg_backend_pid(), {CLOSED}, {CHECKS_CLIENT}{durable}{AS_STORED}");
+            let sql =
+                format!("{begin}; SELECT pg_backend_pid(), {BEGUN}, {CLOSED}, {CHECKS_CLIENT}{durable}{AS_STORED}");
             let rows = bind::command(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await;
             let told = rows.and_then(|rows| {
                 let row = rows.last().ok_or(sqlx::Error::RowNotFound)?;
-                Ok((row.try_get(0)?, row.try_get(1)?))
+                Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))
             });
-            let (backend, is_closed): (i32, bool) = told.map_err(store_error)?;
-            self.backend = backend;
+            let (backend, begun, is_closed): (i32, i64, bool) = told.map_err(store_error)?;
+            (self.backend, self.begun) = (backend, begun);
             match (mode, is_closed) {
                 (Mode::Write, true) => Err(SourceError::Denied(format!("{CLOSED_BY} is on"))),
                 _ => Ok(()),
@@ -333,7 +339,8 @@ impl Link for PgLink {
     }
 
     fn cancel(&self) -> Cancel {
-        let (address, backend, tag) = (Arc::clone(&self.address), self.backend, self.tag.simple());
+        let (address, tag) = (Arc::clone(&self.address), self.tag.simple());
+        let (backend, begun) = (self.backend, self.begun);
         let sql = move || match backend {
             // A script ends its transaction itself, and behind a pooler its process may then serve another client: it
             // is looked up at the moment when it is stopped, by what it is running.
@@ -341,9 +348,12 @@ impl Link for PgLink {
                 "SELECT pg_cancel_backend(pid) FROM pg_stat_get_activity(NULL) \
                  WHERE state = 'active' AND strpos(query, '{tag}') > 0 AND pid <> pg_backend_pid()"
             ),
-            // The transaction stays open until this has been answered, so that the process cannot have passed to
-            // another client of a pooler.
-            backend => format!("SELECT pg_cancel_backend({backend})"),
+            // A COMMIT may end while this connects, and behind a pooler the process then serves another client: only the
+            // transaction that was begun here is stopped. A server that tracks no activity tells no time.
+            backend => format!(
+                "SELECT pg_cancel_backend(pid) FROM pg_stat_get_activity({backend}) \
+                 WHERE xact_start IS NULL OR round(extract(epoch FROM xact_start) * 1000000)::bigint = {begun}"
+            ),
         };
         Box::pin(async move {
             let mut connection = address.connect().await.map_err(connecting)?;
