@@ -200,11 +200,13 @@ impl<'a> Needs<'a> {
         match (self.declared(action, way), self.spec.verbs.get(action).filter(|verb| verb.disabled.is_none())) {
             (Some(needs), _) => self.declare(&mut rights, needs, true),
             (None, Some(verb)) => {
-                for step in steps_of(verb, way) {
-                    let sql = step.sql.get_ref().to_lowercase();
-                    let writes = [("delete", Right::Delete), ("insert into {table}", Right::Insert)];
-                    for (_, right) in writes.into_iter().filter(|(words, _)| sql.contains(words)) {
-                        rights.add(Object::Own, right, []);
+                let steps = steps_of(verb, way).map(|step| step.sql.get_ref());
+                for sql in steps.chain(verb.within.iter().map(|sql| sql.get_ref())) {
+                    if let Some(object) = deleted_from(sql) {
+                        rights.add(object, Right::Delete, []);
+                    }
+                    if sql.to_ascii_lowercase().contains("insert into {table}") {
+                        rights.add(Object::Own, Right::Insert, []);
                     }
                 }
             }
@@ -287,6 +289,19 @@ fn steps_of(verb: &Verb, way: Route) -> impl Iterator<Item = &VerbStep> {
         _ => [&verb.steps, &[], &[]],
     };
     steps.into_iter().flatten()
+}
+
+/// The table from which a statement deletes rows, where it does: the first that it names behind the word.
+fn deleted_from(sql: &str) -> Option<Object> {
+    let words = sql.to_ascii_lowercase();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let whole = |&(at, _): &(usize, &str)| {
+        !words[..at].ends_with(is_word) && !words[at + "delete".len()..].starts_with(is_word)
+    };
+    let (at, _) = words.match_indices("delete").find(whole)?;
+    let other = sql[at..].find("{schema}.").filter(|other| sql[at..].find("{table}").is_none_or(|own| other < &own));
+    let other = other.and_then(|other| named_tables(&sql[at + other..]).next());
+    Some(other.map_or(Object::Own, Object::Beside))
 }
 
 /// The tables that the statements of a file name.

@@ -102,6 +102,10 @@ fn a_verb_that_lists_nothing_is_taken_to_do_what_its_statements_may_do_to_rows()
         }
     }
     assert!(jobs.beside().contains("jobs"), "the statements name it");
+    let solid_queue = unlisted("solid_queue");
+    let needs = Needs::of(solid_queue.spec("postgres").expect("a layout"));
+    let discard = shown(&needs.perhaps(Action::Discard, Route::Own));
+    assert!(discard.contains(&"Delete solid_queue_jobs".to_owned()), "{discard:?}");
     let oban = unlisted("oban");
     let needs = Needs::of(oban.spec("mysql").expect("a layout"));
     assert_eq!(shown(&needs.perhaps(Action::Replay, Route::Own)), [""; 0], "it changes rows in place");
@@ -131,4 +135,30 @@ fn every_verb_that_is_compiled_in_lists_what_it_needs_and_every_table_that_it_na
         let named: Vec<String> = named_tables(&adapter.text).filter(|table| !own(table)).collect();
         assert!(named.iter().all(|table| known.contains(table)), "{}: {named:?}, {known:?}", adapter.name);
     }
+}
+
+#[test]
+fn a_statement_deletes_from_the_first_table_that_it_names_behind_the_word() {
+    for (sql, table) in [
+        ("DELETE FROM {table} AS t WHERE {ids}", Some(Object::Own)),
+        ("DELETE t FROM {table} AS t JOIN {schema}.jobs AS j ON j.id = t.id", Some(Object::Own)),
+        ("DELETE FROM {schema}.jobs AS j USING {table} AS t", Some(Object::Beside("jobs".to_owned()))),
+        ("WITH gone AS (DELETE FROM {schema}.tries WHERE {ids}) SELECT 1", Some(Object::Beside("tries".to_owned()))),
+        ("UPDATE {table} AS t SET deleted_at = {now}, to_delete = 1", None),
+        ("SELECT {schema}.delete_job(t.id) FROM {table} AS t", None),
+    ] {
+        assert_eq!(deleted_from(sql), table, "{sql}");
+    }
+}
+
+#[test]
+fn what_files_from_before_needs_say_of_functions_counts_as_their_statements() {
+    let unlisted = unlisted("jobs_dlq");
+    let text = unlisted.text.replace(
+        "steps = [{ sql = \"DELETE FROM {table} AS t WHERE {ids}\" }]",
+        "within = [\"DELETE FROM {schema}.jobs\"]\nsteps = [{ sql = \"SELECT {schema}.drop_job(t.id) FROM {table} AS t WHERE {ids}\" }]",
+    );
+    let adapter = Adapter::parse(&text, None).unwrap_or_else(|e| panic!("{e}"));
+    let needs = Needs::of(adapter.spec("postgres").expect("a layout"));
+    assert_eq!(shown(&needs.perhaps(Action::Discard, Route::Own)), ["Delete jobs"]);
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use toml::Spanned;
 
 use super::Field;
@@ -98,9 +97,9 @@ pub struct Verb {
     /// The rights that its statements take, where they are listed.
     #[serde(default)]
     pub needs: Option<Vec<Need>>,
-    /// What files from before `needs` say instead; it is not read.
+    /// What files from before `needs` say instead: statements that functions and triggers of the database run.
     #[serde(default)]
-    pub within: IgnoredAny,
+    pub within: Vec<Spanned<String>>,
     /// How it is undone.
     #[serde(default)]
     pub undo: Option<Undo>,
