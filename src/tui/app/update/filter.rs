@@ -29,7 +29,6 @@ fn restart(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.list.clear();
     let facet = model.histogram.facet;
     model.histogram = HistogramPane::new(facet);
-    model.live.poll_token = None;
     model.detail.close();
     let mut effects = vec![model.requests.cancel(Slot::Page)];
     effects.extend(start_count(model, now));

@@ -246,6 +246,10 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     let was_asked = !model.histogram.is_paid_for();
     model.histogram.counted_for = CountedFor::Operator;
     let polled = model.live.poll_token.take();
+    if model.live.paused && polled.is_some() && !keeps_polls {
+        // No poll tells meanwhile whether anything changed since the last one.
+        polling::outdate_totals(model, now);
+    }
     model.live.poll_token = CountedAfterPoll::token(polled.as_ref(), step.token, keeps_polls);
     // A poll that is under way goes on from an older token.
     let is_polling = model.requests.is_open(Slot::Poll);
