@@ -129,7 +129,7 @@ mod tests {
         let joined = |tables: &BTreeSet<String>| tables.iter().cloned().collect::<Vec<_>>().join(" ");
         let line = |text: &str| {
             let adapter = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
-            let line = format!("{} {} | {}", adapter.name, joined(adapter.tables()), joined(adapter.beside()));
+            let line = format!("{} {} | {}", adapter.name, joined(adapter.tables()), joined(adapter.other_tables()));
             format!("{}\n", line.trim_end_matches(" | "))
         };
         let fresh: String = BUILT_IN.into_iter().map(line).collect();
@@ -140,7 +140,10 @@ mod tests {
         assert_eq!(INDEX, fresh, "run this test with DLQ_TUI_UPDATE_ASSETS=1 and commit assets/adapters.index");
         for (unread, text) in built_in().into_iter().zip(BUILT_IN) {
             let read = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!((&unread.name, unread.tables(), unread.beside()), (&read.name, read.tables(), read.beside()));
+            assert_eq!(
+                (&unread.name, unread.tables(), unread.other_tables()),
+                (&read.name, read.tables(), read.other_tables())
+            );
         }
     }
 

@@ -84,7 +84,7 @@ impl Adapter {
     }
 
     /// The other tables that tell its layouts apart, or hold parts of their jobs.
-    pub fn beside(&self) -> &BTreeSet<String> {
+    pub fn other_tables(&self) -> &BTreeSet<String> {
         &self.beside
     }
 

@@ -38,7 +38,8 @@ fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
     }
     let all = || specs.iter().filter_map(OnceLock::get).flatten();
     let tables: BTreeSet<String> = all().map(|spec| spec.table.clone()).collect();
-    let beside = all().flat_map(beside).chain(named_tables(text)).filter(|table| !tables.contains(table)).collect();
+    let beside =
+        all().flat_map(other_tables).chain(named_tables(text)).filter(|table| !tables.contains(table)).collect();
     Ok(Adapter { name, origin: origin.clone(), text: text.to_owned(), tables, beside, specs })
 }
 
@@ -107,7 +108,7 @@ impl<'i> ParsedFile<'i> {
 }
 
 /// The tables that tell a layout apart beside its own, or hold parts of its jobs, or that it needs rights on.
-fn beside(spec: &Spec) -> BTreeSet<String> {
+fn other_tables(spec: &Spec) -> BTreeSet<String> {
     let verbs = Action::ALL.into_iter().filter_map(|action| spec.verbs.get(action));
     let along = verbs.flat_map(|verb| &verb.along).map(|along| along.table.get_ref());
     spec.detect.tables.keys().chain(along).cloned().chain(Needs::of(spec).tables()).collect()

@@ -157,7 +157,7 @@ impl<'a> Needs<'a> {
     }
 
     /// What it takes to look: lists, counts, and open jobs.
-    pub fn look(&self) -> Privileges {
+    pub fn reading(&self) -> Privileges {
         let mut rights = self.list();
         self.declare(&mut rights, &self.spec.needs, true);
         rights
@@ -217,7 +217,7 @@ impl<'a> Needs<'a> {
 
     /// The other tables of the schema that its statements are known to name.
     pub fn tables(&self) -> BTreeSet<String> {
-        let mut all = self.look();
+        let mut all = self.reading();
         let ways = [Route::Own, Route::Table, Route::Command];
         for (action, way) in Action::ALL.into_iter().flat_map(|action| ways.map(|way| (action, way))) {
             all.extend(self.act(action, way).unwrap_or_default());

@@ -304,7 +304,7 @@ impl<'a> Watcher<'a> {
         self.unfinished = step.resume.clone();
         self.outlay.add(step.cost, self.unfinished.is_none());
         if self.unfinished.is_none() {
-            let keeps_looks = self.counts.recount(&step);
+            let keeps_looks = self.counts.take_full_count(&step);
             self.poll_token = CountedAfterPoll::token(self.poll_token.as_ref(), step.token, keeps_looks);
             self.is_behind = false;
         }

@@ -76,7 +76,7 @@ async fn supervise<T, W>(
 ) where
     W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>>,
 {
-    let is_ending = lease.is_ending();
+    let is_ending = lease.is_closing();
     let link = match lease.link() {
         Ok(link) => link,
         Err(error) => return reply(answer, None, Err(error)),

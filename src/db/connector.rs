@@ -6,7 +6,7 @@ use super::options::EngineOptions;
 use crate::db::connection::Connector;
 use crate::db::driver::{mysql, postgres, sqlite};
 use crate::db::net::address::Address;
-use crate::db::statement_log::Heard;
+use crate::db::statement_log::LoggedConnector;
 use crate::db::target::Target;
 use crate::db::{DatabaseKind, rollback_only};
 use crate::domain::source_error::Result;
@@ -43,7 +43,7 @@ pub(super) fn connector(
         false => (connector, options.max_connections),
     };
     let connector = match &options.listener {
-        Some(listener) => Box::new(Heard(connector, listener.clone())),
+        Some(listener) => Box::new(LoggedConnector(connector, listener.clone())),
         None => connector,
     };
     Ok((connector, size, address.named_by(&options.named_by)))

@@ -198,7 +198,7 @@ impl Lease {
         self.ending = true;
     }
 
-    pub(super) fn is_ending(&self) -> bool {
+    pub(super) fn is_closing(&self) -> bool {
         self.ending
     }
 

@@ -14,24 +14,26 @@ pub(super) struct Rehearsing(pub(super) Box<dyn Connector>);
 
 impl Connector for Rehearsing {
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
-        Box::pin(async { Ok(Box::new(Rehearsal { link: self.0.connect().await?, open: false }) as Box<dyn Link>) })
+        Box::pin(async {
+            Ok(Box::new(RollbackOnlyLink { link: self.0.connect().await?, open: false }) as Box<dyn Link>)
+        })
     }
 }
 
-struct Rehearsal {
+struct RollbackOnlyLink {
     link: Box<dyn Link>,
     /// Whether the transaction around everything is open.
     open: bool,
 }
 
-impl Rehearsal {
+impl RollbackOnlyLink {
     /// Not as a prepared statement: MySQL prepares none of these.
     async fn say(&mut self, sql: String) -> Result<()> {
         self.link.tell(sql).await
     }
 }
 
-impl Link for Rehearsal {
+impl Link for RollbackOnlyLink {
     fn begin(&mut self, _mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
             if !self.open {

@@ -27,15 +27,15 @@ impl fmt::Debug for Listener {
 }
 
 /// Opens connections whose statements are heard.
-pub(super) struct Heard(pub(super) Box<dyn Connector>, pub(super) Listener);
+pub(super) struct LoggedConnector(pub(super) Box<dyn Connector>, pub(super) Listener);
 
-impl Heard {
+impl LoggedConnector {
     fn link(&self, link: Box<dyn Link>) -> Box<dyn Link> {
-        Box::new(HeardLink { link, listener: self.1.clone() })
+        Box::new(LoggedLink { link, listener: self.1.clone() })
     }
 }
 
-impl Connector for Heard {
+impl Connector for LoggedConnector {
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
         Box::pin(async { Ok(self.link(self.0.connect().await?)) })
     }
@@ -45,12 +45,12 @@ impl Connector for Heard {
     }
 }
 
-struct HeardLink {
+struct LoggedLink {
     link: Box<dyn Link>,
     listener: Listener,
 }
 
-impl Link for HeardLink {
+impl Link for LoggedLink {
     fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
         self.link.begin(mode, limits)
     }

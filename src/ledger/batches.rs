@@ -104,7 +104,7 @@ impl Ledger {
     ) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
-        settle(&mut tx, seq, batch, results).await?;
+        write_outcomes(&mut tx, seq, batch, results).await?;
         tx.execute(
             "UPDATE {batches} SET ended_at = ?3 WHERE run = ?1 AND no = ?2",
             [int(seq), int(batch.0), int(now.0)],
@@ -216,7 +216,7 @@ impl Ledger {
 }
 
 /// Writes down what became of jobs of a batch, each of which is in `outcomes` at most once.
-async fn settle(
+async fn write_outcomes(
     tx: &mut LedgerTx<'_>,
     run: i64,
     batch: BatchNo,
@@ -228,7 +228,7 @@ async fn settle(
         return all_done(tx, run, batch).await;
     }
     if !others.is_empty() {
-        tx.execute("{settle}", [int(run), int(batch.0), told(&others)?]).await?;
+        tx.execute("{settle}", [int(run), int(batch.0), outcome_rows(&others)?]).await?;
     }
     if plain.is_empty() {
         return Ok(());
@@ -246,7 +246,7 @@ async fn settle(
     }
     let done: HashSet<&str> = plain.iter().map(|settled| settled.outcome.0.as_str()).collect();
     if !open.iter().all(|id| done.contains(id.as_str())) {
-        return tx.execute("{settle}", [int(run), int(batch.0), told(&plain)?]).await.map(drop);
+        return tx.execute("{settle}", [int(run), int(batch.0), outcome_rows(&plain)?]).await.map(drop);
     }
     all_done(tx, run, batch).await
 }
@@ -296,19 +296,19 @@ async fn new_batch(tx: &mut LedgerTx<'_>, run: i64, now: Timestamp) -> Result<Ba
 }
 
 /// Outcomes as one value: rows of id, outcome and reason.
-fn told(outcomes: &[&CompletedBatch]) -> Result<Bind> {
+fn outcome_rows(outcomes: &[&CompletedBatch]) -> Result<Bind> {
     let told: Vec<(&str, &str, Option<String>)> = outcomes
         .iter()
         .map(|CompletedBatch { outcome: (id, result), note }| match result {
             JobResult::Done => (id.as_str(), DONE, note.map(str::to_owned)),
             JobResult::Skipped(reason) => (id.as_str(), SKIPPED, Some(reason.word().to_owned())),
-            JobResult::Failed(reason) => (id.as_str(), FAILED, Some(kept(reason))),
+            JobResult::Failed(reason) => (id.as_str(), FAILED, Some(stored_reason(reason))),
         })
         .collect();
     rows(&told)
 }
 
 /// The start of a reason. NUL would end the text for SQLite's string functions, and is none for PostgreSQL.
-fn kept(reason: &Untrusted) -> String {
+fn stored_reason(reason: &Untrusted) -> String {
     reason.exact().chars().take(REASON_HEAD).map(|c| if c == '\0' { '\u{2400}' } else { c }).collect()
 }

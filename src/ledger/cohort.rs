@@ -9,7 +9,7 @@ use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::id;
 use super::model::{RunId, RunIntent, RunState};
-use super::runs::{at_work, in_state, kept};
+use super::runs::{at_work, in_state, stored_intent};
 use crate::db::Bind;
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
@@ -32,7 +32,7 @@ impl Ledger {
     /// When the record cannot be kept: then nothing may be acted on.
     pub async fn create_run(&self, intent: &RunIntent) -> Result<RunId> {
         let operator = &intent.operator;
-        let options = kept(intent)?;
+        let options = stored_intent(intent)?;
         for nth in 0..ID_TRIES {
             let id = id::candidate(intent.frozen_at, nth);
             let binds = [

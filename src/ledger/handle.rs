@@ -45,7 +45,7 @@ impl Ledger {
     }
 
     /// What the operator should know of where the record is kept; a sentence.
-    pub fn remark(&self) -> Option<&str> {
+    pub fn warning(&self) -> Option<&str> {
         self.remark.as_deref()
     }
 

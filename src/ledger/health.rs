@@ -64,7 +64,7 @@ pub fn lying(path: &Path) -> io::Result<Lying> {
 /// # Errors
 /// When it cannot be looked for, is of another version, or was made over.
 pub async fn in_source(engine: &Arc<Engine>, budget: &Budget) -> Result<Option<Ledger>> {
-    let version = match schema::look(engine, budget).await {
+    let version = match schema::installed_schema(engine, budget).await {
         Ok(InstalledSchema::Nothing) => return Ok(None),
         Ok(InstalledSchema::Version(version)) => version,
         Ok(InstalledSchema::Unsafe(reason)) => {

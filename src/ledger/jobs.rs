@@ -177,12 +177,12 @@ fn entry(row: &mut RowCells) -> Result<HistoryEntry> {
         at: Timestamp(row.int()?),
         operator: operator(row)?,
         reason: row.maybe_text()?,
-        outcome: told(&outcome(row.maybe_text()?.as_deref(), row.maybe_text()?)),
+        outcome: outcome_text(&outcome(row.maybe_text()?.as_deref(), row.maybe_text()?)),
     })
 }
 
 /// An outcome in one line: `done`, `skipped: …`, `failed: …` or `in doubt`.
-fn told(outcome: &Outcome) -> Untrusted {
+fn outcome_text(outcome: &Outcome) -> Untrusted {
     Untrusted::new(match outcome {
         Outcome::Done(None) => "done".to_owned(),
         Outcome::Done(Some(note)) => format!("done: {}", note.exact()),

@@ -80,19 +80,19 @@ impl LedgerLocator {
             return Ok(known.ledger.clone());
         }
         let before = known.take().map(|known| known.ledger).filter(|ledger| !ledger.is_shared() && ledger.is_there());
-        let ledger = self.look(before).await?;
+        let ledger = self.find_ledger(before).await?;
         *known = Some(KnownLedger { ledger: ledger.clone(), at: Instant::now() });
         Ok(ledger)
     }
 
-    async fn look(&self, before: Option<Ledger>) -> Result<Ledger> {
+    async fn find_ledger(&self, before: Option<Ledger>) -> Result<Ledger> {
         let local = match (before, &self.inner.local) {
             (Some(ledger), _) => Ok(ledger),
             (None, Local::Open(ledger)) => Ok(ledger.clone()),
             (None, Local::File(path)) => Ledger::open(path).await,
         };
         let Some(engine) = &self.inner.engine else { return local };
-        let version = match schema::look(engine, &Budget::new(LOOK)).await {
+        let version = match schema::installed_schema(engine, &Budget::new(LOOK)).await {
             Ok(InstalledSchema::Nothing) => return local,
             Ok(InstalledSchema::Version(version)) => version,
             Ok(InstalledSchema::Unsafe(reason)) => {

@@ -89,7 +89,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError::Held`] or [`LedgerError::HeldBy`] while another process (or another task of this one) executes it.
-    pub async fn hold(&self, run: &RunId) -> Result<RunLock> {
+    pub async fn acquire(&self, run: &RunId) -> Result<RunLock> {
         match self.home.shared() {
             Some(source) => self.lease(source, run).await,
             None => self.hold_file(run),

@@ -235,7 +235,8 @@ impl RunRow {
             frozen_at: Timestamp(0),
         };
         let kept = row.maybe_text()?;
-        let (database, destination) = (beside(kept.as_deref(), DATABASE), beside(kept.as_deref(), DESTINATION));
+        let (database, destination) =
+            (stored_member(kept.as_deref(), DATABASE), stored_member(kept.as_deref(), DESTINATION));
         let frozen_at = Timestamp(row.int()?);
         let intent = RunIntent { options: options(kept)?, database, destination, frozen_at, ..intent };
         let state = row.text()?;
@@ -276,7 +277,7 @@ pub(super) fn options(kept: Option<String>) -> Result<Options> {
 }
 
 /// The text that is kept of what was asked for, with the database and the destination beside it: one object.
-pub(super) fn kept(intent: &RunIntent) -> Result<String> {
+pub(super) fn stored_intent(intent: &RunIntent) -> Result<String> {
     let refused = |_: serde_json::Error| LedgerError::Refused("what was asked for cannot be written down".to_owned());
     let mut kept = serde_json::to_value(&intent.options).map_err(refused)?;
     if let Some(members) = kept.as_object_mut() {
@@ -295,7 +296,7 @@ const DATABASE: &str = "database";
 const DESTINATION: &str = "destination";
 
 /// What is kept beside the options under a name.
-fn beside<T: DeserializeOwned>(kept: Option<&str>, name: &str) -> Option<T> {
+fn stored_member<T: DeserializeOwned>(kept: Option<&str>, name: &str) -> Option<T> {
     let mut kept: serde_json::Value = serde_json::from_str(kept?).ok()?;
     serde_json::from_value(kept.get_mut(name)?.take()).ok()
 }

@@ -116,7 +116,7 @@ pub(super) enum InstalledSchema {
 }
 
 /// Looks for a record, without changing anything.
-pub(super) async fn look(engine: &Engine, budget: &Budget) -> Result<InstalledSchema> {
+pub(super) async fn installed_schema(engine: &Engine, budget: &Budget) -> Result<InstalledSchema> {
     let text = LedgerSql::of(engine.kind());
     let say = |sql: &str| text.statement(prefix(engine.kind()), sql, Vec::<Bind>::new());
     let there = engine.read(&[say("{look}")], budget).await?;
@@ -214,7 +214,7 @@ impl LedgerInstallation {
     /// As [`SourceError`] says; also when the record there is of a later version of this program.
     pub async fn plan(engine: &Engine, budget: &Budget) -> Result<Self> {
         let dialect = engine.kind();
-        let from = match look(engine, budget).await? {
+        let from = match installed_schema(engine, budget).await? {
             InstalledSchema::Nothing => 0,
             InstalledSchema::Version(version) => version,
             InstalledSchema::Unsafe(reason) => {

@@ -118,7 +118,7 @@ impl RunTally {
     }
 
     /// Counts a job in doubt by what became of it.
-    pub fn settle(&mut self, result: &JobResult) {
+    pub fn resolve_doubt(&mut self, result: &JobResult) {
         if self.in_doubt == 0 {
             return;
         }

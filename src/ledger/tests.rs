@@ -344,12 +344,12 @@ async fn one_run_is_executed_by_one_holder_at_a_time() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 1).await;
     assert!(!ledger.is_held(&run).await.unwrap());
-    let hold = ledger.hold(&run).await.unwrap();
+    let hold = ledger.acquire(&run).await.unwrap();
     assert!(ledger.is_held(&run).await.unwrap());
-    assert!(matches!(ledger.hold(&run).await, Err(LedgerError::Held(_))));
+    assert!(matches!(ledger.acquire(&run).await, Err(LedgerError::Held(_))));
     drop(hold);
     assert!(!ledger.is_held(&run).await.unwrap());
-    ledger.hold(&run).await.unwrap();
+    ledger.acquire(&run).await.unwrap();
 }
 
 #[tokio::test]
@@ -410,7 +410,7 @@ async fn a_process_that_is_to_be_killed() {
     let Some(path) = std::env::var_os("DLQ_TEST_LEDGER_TO_KILL") else { return };
     let ledger = Ledger::open(path.as_ref()).await.unwrap();
     let run = planned(&ledger, 20_000).await;
-    let _hold = ledger.hold(&run).await.unwrap();
+    let _hold = ledger.acquire(&run).await.unwrap();
     ledger.start(&run, T).await.unwrap();
     while let Some((batch, ids)) = ledger.begin_batch(&run, 50, T).await.unwrap() {
         ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
@@ -439,7 +439,7 @@ async fn a_process_that_is_killed_leaves_one_batch_in_doubt_at_the_most_and_no_h
         child.kill().unwrap();
         child.wait().unwrap();
 
-        let hold = ledger.hold(&run).await.unwrap();
+        let hold = ledger.acquire(&run).await.unwrap();
         let tally = ledger.tally(&run).await.unwrap();
         assert!(tally.adds_up() && tally.planned == 20_000 && tally.in_doubt <= 50, "{tally:?}");
         assert_eq!(tally.done % 50, 0);

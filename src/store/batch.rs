@@ -147,7 +147,7 @@ impl Applied {
     ///
     /// # Errors
     /// When not every job is answered for.
-    pub fn whole(self) -> Result<Vec<JobOutcome>> {
+    pub fn into_outcomes(self) -> Result<Vec<JobOutcome>> {
         match self.broke {
             None => Ok(self.outcomes),
             Some(Interrupted { error, .. }) => Err(error),

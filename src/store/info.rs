@@ -38,7 +38,7 @@ pub struct StoreInfo {
     /// Whether a replayed job can be told when to run; where not, only the moment of its replay can be chosen.
     pub defers: bool,
     /// What can be asked for beside verb and jobs.
-    pub offers: Offers,
+    pub offers: LayoutOptions,
     /// Whether a replayed job gets a new id, [`crate::domain::job::lineage::successor`], by which it is known from then on.
     pub renames: bool,
     /// Whether an undo of a replay needs what the ledger keeps of the dead rows.
@@ -95,7 +95,7 @@ impl Identity {
 
 /// What an operator can ask for beside verb and jobs, as layout and destination allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Offers {
+pub struct LayoutOptions {
     /// Whether replayed jobs can be sent to another queue than their own.
     pub to_queue: bool,
     /// What may become of used attempts, the usual one first; empty where there is no choice.

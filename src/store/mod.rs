@@ -23,7 +23,7 @@ pub use batch::{
     Applied, Batch, Deliver, Frozen, Ineligible, Interrupted, Message, Preparation, Standing, TxStatus, Undoing,
 };
 pub use count::{Cell, Changes, CountedAfterPoll, HistogramQuery, HistogramStep, Writes};
-pub use info::{Availability, Identity, Offers, StoreInfo};
+pub use info::{Availability, Identity, LayoutOptions, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, ScanMode, Scanned, Sort, SortKey, Unordered};
 pub use plan_facts::PlanFacts;

@@ -9,7 +9,7 @@ use crate::domain::job::JobId;
 /// Evidence of what took effect, for a run that goes on after a crash. Nothing is locked or changed.
 pub trait Reconcile: Send + Sync {
     /// What [`super::Store::apply`] would answer for each job of a batch as the rows stand now.
-    fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>>;
+    fn dry_run<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>>;
 
     /// Which of these jobs have a row in which everything that was kept of it stands as it was kept.
     fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>>;
@@ -28,5 +28,5 @@ pub trait Reconcile: Send + Sync {
     fn tx_status<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<TxStatus>>;
 
     /// Those of these jobs that a run moved into the archive beside their table.
-    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>>;
+    fn archived<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>>;
 }

@@ -229,7 +229,7 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
     let shelf = Arc::new(Shelf::default());
     let first = first_act(store, action, &ids, &shelf, budget).await?;
     if let Some((id, result)) = first.iter().find(|(_, result)| *result != JobResult::Done) {
-        return Err(format!("{}: {}", named(id), said(result)));
+        return Err(format!("{}: {}", named(id), outcome_word(result)));
     }
     let left = rows(store, &ids, budget).await?;
     if let Some(id) = left.iter().find(|(_, d)| action != Action::Purge && d.row.state == State::Dead).map(|(id, _)| id)
@@ -256,7 +256,7 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
     };
     let back = act(store, way, &ids, None, Some(kept), budget).await?;
     if let Some((id, result)) = back.iter().find(|(_, result)| *result != JobResult::Done) {
-        return Err(format!("undo of {}: {}", named(id), said(result)));
+        return Err(format!("undo of {}: {}", named(id), outcome_word(result)));
     }
     let after = rows(store, &ids, budget).await?;
     let is_same = |id: &JobId| {
@@ -312,7 +312,7 @@ async fn act(
         journal: shelf.map(|shelf| shelf as Arc<dyn Journal>),
         undo: kept.map(|kept| Undoing { run: RUN.to_owned(), kept }),
     };
-    lock_retry::apply(store, batch, budget).await.whole().map_err(|e| e.to_string())
+    lock_retry::apply(store, batch, budget).await.into_outcomes().map_err(|e| e.to_string())
 }
 
 async fn rows(
@@ -352,7 +352,7 @@ fn difference(before: Option<&JobDetail>, after: Option<&JobDetail>) -> String {
     })
 }
 
-fn said(result: &JobResult) -> String {
+fn outcome_word(result: &JobResult) -> String {
     match result {
         JobResult::Done => "done".to_owned(),
         JobResult::Skipped(SkipReason::Locked) => "locked by another session, or `lock` did not give it".to_owned(),

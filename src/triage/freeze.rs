@@ -198,7 +198,7 @@ async fn frozen(
     let run =
         ledger.create_run(&RunIntent { database: database.clone(), ..intent(desk, &ask, filter.as_ref()) }).await?;
     let planned = async {
-        let hold = ledger.hold(&run).await?;
+        let hold = ledger.acquire(&run).await?;
         let planned = async {
             let freezer = Freezer::new(desk, ledger, &run, &ask, database.as_ref(), budget, on_progress);
             let gathered = freezer.gather(&ask.scope, filter.as_ref()).await?;
@@ -325,7 +325,7 @@ async fn plan(
     told.extend(cautions.iter().map(|(caution, n)| format!("{} of them: {caution}", grouped(*n))));
     told.extend(plan_notes::warnings(ask, &split, &left_out.missing, count));
     let outlook = match ask.options.undoes {
-        Some(_) => undo::outlook(desk, ledger, run, budget, &mut |_| {}).await?,
+        Some(_) => undo::preview(desk, ledger, run, budget, &mut |_| {}).await?,
         None => Vec::new(),
     };
     let erasing = ask.options.no_archive && ask.action == Action::Discard;
@@ -335,7 +335,7 @@ async fn plan(
         false => Vec::new(),
     };
     if ask.action == Action::Replay && desk.store.info().keeps {
-        notes.push(plan_notes::way_back(&ask.options, count));
+        notes.push(plan_notes::undo_note(&ask.options, count));
     }
     Ok(Plan {
         run: run.clone(),

@@ -43,7 +43,7 @@ impl MemoryStore {
             actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
             destination: None,
             defers: false,
-            offers: Offers::default(),
+            offers: LayoutOptions::default(),
             renames: false,
             keeps: false,
             remembers: false,
@@ -241,7 +241,7 @@ impl Store for MemoryStore {
 }
 
 impl Reconcile for MemoryStore {
-    fn look<'a>(&'a self, batch: &'a Batch, _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+    fn dry_run<'a>(&'a self, batch: &'a Batch, _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
         Box::pin(async move {
             let there = |id: &JobId| self.with(|data| data.rows.contains_key(&number(id)));
             let place = |id: &JobId| match there(id) == (batch.action == Action::Restore) {
@@ -283,7 +283,7 @@ impl Reconcile for MemoryStore {
         Box::pin(async { Ok(traces.map(|ids| ids.iter().map(|id| JobId::new(id.to_string())).collect())) })
     }
 
-    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+    fn archived<'a>(&'a self, run: &'a str, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
         Box::pin(async move {
             let twin = self.with(|data| data.twin.clone());
             let held = |id: &&JobId| twin.contains(&(run.to_owned(), number(id)));

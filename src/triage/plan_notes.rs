@@ -81,7 +81,7 @@ pub(super) fn warnings(ask: &Ask, split: &Split, missing: &Missing, count: u64) 
 }
 
 /// Whether there will be a way back from a replay that needs the dead rows for that.
-pub(super) fn way_back(options: &Options, jobs: u64) -> String {
+pub(super) fn undo_note(options: &Options, jobs: u64) -> String {
     match (options.keeps(Action::Replay, jobs), options.no_archive) {
         (true, _) => {
             "The ledger keeps the dead rows, so that jobs which no worker has taken can be taken back.".to_owned()

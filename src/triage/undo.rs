@@ -160,7 +160,7 @@ pub(super) async fn undoing(
 ///
 /// # Errors
 /// When source or record cannot be read, or the caller cancels.
-pub async fn outlook(
+pub async fn preview(
     desk: &StoreContext,
     ledger: &Ledger,
     run: &RunId,
@@ -200,7 +200,7 @@ pub async fn outlook(
                 journal: None,
                 undo,
             };
-            outcomes.extend(desk.reconcile()?.look(&batch, budget).await?);
+            outcomes.extend(desk.reconcile()?.dry_run(&batch, budget).await?);
         }
         for (_, result) in &outcomes {
             *counts.entry(word(result).to_owned()).or_default() += 1;

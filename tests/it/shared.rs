@@ -101,7 +101,7 @@ async fn a_run_is_told_the_same_by_every_engine() {
         let run = ledger.create_run(&intent()).await.expect("a run");
         let other = ledger.create_run(&intent()).await.expect("another at the same instant");
         assert!(other > run, "{told}");
-        let hold = ledger.hold(&run).await.expect("a hold");
+        let hold = ledger.acquire(&run).await.expect("a hold");
         let jobs: Vec<Frozen> = (0..10).chain([3]).map(frozen).collect();
         ledger.freeze_jobs(&run, jobs[..6].to_vec()).await.expect("frozen");
         ledger.freeze_jobs(&run, jobs[6..].to_vec()).await.expect("frozen");
@@ -189,15 +189,15 @@ async fn one_client_holds_a_run_until_its_lease_ends() {
         install(&db).await;
         let (mine, theirs) = (Ledger::shared(connect(&db.url).await), Ledger::shared(connect(&db.url).await));
         let run = mine.create_run(&intent()).await.expect("a run");
-        let hold = mine.hold(&run).await.expect("a hold");
-        assert!(matches!(mine.hold(&run).await, Err(LedgerError::Held(_))), "{told}");
-        assert!(matches!(theirs.hold(&run).await, Err(LedgerError::HeldBy { .. })), "{told}");
+        let hold = mine.acquire(&run).await.expect("a hold");
+        assert!(matches!(mine.acquire(&run).await, Err(LedgerError::Held(_))), "{told}");
+        assert!(matches!(theirs.acquire(&run).await, Err(LedgerError::HeldBy { .. })), "{told}");
         assert!(theirs.is_held(&run).await.expect("an answer"), "{told}");
         hold.release().await;
         assert!(!theirs.is_held(&run).await.expect("an answer"), "{told}");
-        let hold = mine.hold(&run).await.expect("a hold");
+        let hold = mine.acquire(&run).await.expect("a hold");
         db.execute(&format!("update {} set held_until = 0", table(&db, "runs"))).await;
-        let taken = theirs.hold(&run).await.expect("a lease that has ended is nobody's");
+        let taken = theirs.acquire(&run).await.expect("a lease that has ended is nobody's");
         let lost = mine.freeze_jobs(&run, vec![frozen(1)]).await;
         assert!(matches!(lost, Err(LedgerError::TakenOver(_))), "{told}: {lost:?}");
         // Giving back what is not one's own any more takes nothing from who has it.
@@ -213,7 +213,7 @@ async fn a_client_that_waits_keeps_its_hold() {
     install(&db).await;
     let (mine, theirs) = (Ledger::shared(connect(&db.url).await), Ledger::shared(connect(&db.url).await));
     let run = mine.create_run(&intent()).await.expect("a run");
-    let hold = mine.hold(&run).await.expect("a hold");
+    let hold = mine.acquire(&run).await.expect("a hold");
     expire(&db).await.expect("no lease");
     let renewed = async {
         while !theirs.is_held(&run).await.expect("an answer") {
@@ -343,7 +343,7 @@ async fn a_client_that_was_suspended_beyond_its_lease_never_acts_again() {
         }
         let left = ledger.run(&run).await.expect("a run");
         assert_eq!(left.state, RunState::Stopped, "{told}: whoever wants can go on with it");
-        let theirs = ledger.hold(&run).await.expect("the run is free");
+        let theirs = ledger.acquire(&run).await.expect("the run is free");
         let reached = ledger.tally(&run).await.expect("a tally");
         signal(&[child.id()], "CONT");
         let ended = tokio::task::spawn_blocking(move || child.wait_with_output().expect("an end"));

@@ -52,7 +52,7 @@ impl Watch {
         if self.unfinished.is_some() {
             return false;
         }
-        let keeps_looks = self.counts.recount(&step);
+        let keeps_looks = self.counts.take_full_count(&step);
         self.mark = CountedAfterPoll::token(self.mark.as_ref(), step.token, keeps_looks);
         true
     }

@@ -175,7 +175,7 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
 
 pub async fn apply(store: &dyn Store, batch: Batch) -> BTreeMap<JobId, dlq_tui::domain::action::JobResult> {
     let wanted: BTreeSet<JobId> = batch.ids.iter().cloned().collect();
-    let outcomes: Vec<JobOutcome> = store.apply(batch, &budget()).await.whole().expect("a batch");
+    let outcomes: Vec<JobOutcome> = store.apply(batch, &budget()).await.into_outcomes().expect("a batch");
     assert_eq!(outcomes.len(), wanted.len(), "each job is answered for once: {outcomes:?}");
     let map: BTreeMap<_, _> = outcomes.into_iter().collect();
     assert_eq!(map.keys().cloned().collect::<BTreeSet<_>>(), wanted);

@@ -359,7 +359,7 @@ async fn drain(store: &dyn Store, ids: &[JobId]) -> BTreeSet<JobId> {
     while !todo.is_empty() {
         let mut locked = Vec::new();
         for part in todo.chunks(40) {
-            let results = match store.apply(batch(Action::Replay, part.to_vec()), &budget()).await.whole() {
+            let results = match store.apply(batch(Action::Replay, part.to_vec()), &budget()).await.into_outcomes() {
                 Ok(results) => results,
                 // Undone as a whole, as after one deadlock too many: applied again later.
                 Err(error) if error.retryable() => {
@@ -390,7 +390,7 @@ async fn discard_deletes_only_what_the_archive_has_kept_whole() {
         let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 500).await;
         let ids: Vec<JobId> = all.iter().map(|e| e.row.id.clone()).collect();
         let full = Arc::new(Shelf { full: true, ..Shelf::default() });
-        let refused = store.apply(with(&ids, &full), &budget()).await.whole();
+        let refused = store.apply(with(&ids, &full), &budget()).await.into_outcomes();
         assert!(refused.is_err_and(|e| e.to_string().contains("the disk is full")));
         assert_eq!(layout.count_dead(&db).await, ids.len() as u64);
         let shelf = Arc::new(Shelf::default());

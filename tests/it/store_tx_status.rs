@@ -81,7 +81,7 @@ async fn a_batch_whose_transaction_cannot_be_noted_is_undone() {
         let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
         let ids: Vec<JobId> = all.into_iter().map(|e| e.row.id).collect();
         let notes = Arc::new(Notes { full: true, ..Notes::default() });
-        let refused = store.apply(replay(&ids, &notes), &budget()).await.whole();
+        let refused = store.apply(replay(&ids, &notes), &budget()).await.into_outcomes();
         assert!(
             matches!(&refused, Err(SourceError::Unrecorded(why)) if why.contains("the disk is full")),
             "{refused:?}"

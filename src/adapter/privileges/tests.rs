@@ -43,7 +43,7 @@ fn the_rights_of_a_layout_are_those_of_its_statements() {
     let spec =
         |name: &str| adapters.iter().find(|a| a.name == name).and_then(|a| a.spec("postgres")).expect("a layout");
     let jobs = Needs::of(spec("jobs_dlq"));
-    assert_eq!(shown(&jobs.look()), ["Select own"]);
+    assert_eq!(shown(&jobs.reading()), ["Select own"]);
     let replay = jobs.act(Action::Replay, Route::Own).expect("a replay");
     assert_eq!(
         shown(&replay),
@@ -59,7 +59,7 @@ fn the_rights_of_a_layout_are_those_of_its_statements() {
     assert_eq!(shown(&recall), ["Select own", "Insert own", "Select jobs", "Lock jobs", "Delete jobs"]);
     assert_eq!(shown(&jobs.act(Action::Restore, Route::Own).expect("an undo")), ["Select own", "Insert own"]);
     let good = Needs::of(spec("good_job"));
-    assert!(shown(&good.look()).contains(&"Select good_job_executions".to_owned()));
+    assert!(shown(&good.reading()).contains(&"Select good_job_executions".to_owned()));
     let worker = Needs::of(spec("graphile-worker"));
     assert!(worker.act(Action::Ignore, Route::Own).is_none(), "it has none");
     assert!(
@@ -101,7 +101,7 @@ fn a_verb_that_lists_nothing_is_taken_to_do_what_its_statements_may_do_to_rows()
             assert_eq!(shown(&needs.perhaps(action, Route::Own)), ["Delete own"], "{action} on {dialect}");
         }
     }
-    assert!(jobs.beside().contains("jobs"), "the statements name it");
+    assert!(jobs.other_tables().contains("jobs"), "the statements name it");
     let solid_queue = unlisted("solid_queue");
     let needs = Needs::of(solid_queue.spec("postgres").expect("a layout"));
     let discard = shown(&needs.perhaps(Action::Discard, Route::Own));

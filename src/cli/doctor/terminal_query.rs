@@ -33,11 +33,11 @@ pub fn synchronised_output() -> TerminalReply {
     if out.write_all(QUESTION).and_then(|()| out.flush()).is_err() {
         return TerminalReply::NotAsked;
     }
-    read_answer(&heard())
+    read_answer(&read_reply())
 }
 
 /// What the terminal says until it has said who it is, or time is up.
-fn heard() -> Vec<u8> {
+fn read_reply() -> Vec<u8> {
     let (began, mut heard) = (Instant::now(), Vec::new());
     while !is_whole(&heard) {
         let left = PATIENCE.saturating_sub(began.elapsed());

@@ -314,7 +314,7 @@ impl OpenedStore {
     /// When it cannot be used.
     pub async fn ledger(&self) -> Result<Ledger> {
         let ledger = self.homes.ledger().await?;
-        if let Some(remark) = ledger.remark() {
+        if let Some(remark) = ledger.warning() {
             crate::cli::output::say(&format!("dlq-tui: {remark}"));
         }
         Ok(ledger)

@@ -46,7 +46,7 @@ pub struct SourceChoice {
 /// Says once what is to be known of where passwords are kept.
 fn warn_about_passwords(target: &Target) {
     static SAID: std::sync::Once = std::sync::Once::new();
-    if let Some(remark) = target.remark() {
+    if let Some(remark) = target.password_warning() {
         SAID.call_once(|| crate::cli::output::say(&format!("dlq-tui: warning: {}", Clean::line(remark))));
     }
 }

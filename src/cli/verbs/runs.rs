@@ -146,7 +146,7 @@ async fn ledger(session: &SourceChoice) -> Result<Ledger> {
     };
     match ledger {
         Ok(ledger) => {
-            if let Some(remark) = ledger.remark() {
+            if let Some(remark) = ledger.warning() {
                 output::say(&format!("dlq-tui: {remark}"));
             }
             Ok(ledger)

@@ -14,7 +14,7 @@ use crate::cli::verbs::{self, Asking};
 use crate::ledger::{Ledger, RunId};
 use crate::triage::freeze::Ask;
 use crate::triage::plan::{ActionScope, Plan};
-use crate::triage::undo::outlook;
+use crate::triage::undo::preview;
 
 /// Plans the undo, asks, and executes it.
 ///
@@ -54,7 +54,7 @@ pub async fn write_preview(opened: &OpenedStore, ledger: &Ledger, plan: &Plan, f
             }
         }
     };
-    outlook(&opened.desk, ledger, &plan.run, &opened.budget, &mut each).await?;
+    preview(&opened.desk, ledger, &plan.run, &opened.budget, &mut each).await?;
     broken?;
     printer.end()?;
     let mut stdout = output::stdout();

@@ -182,7 +182,7 @@ impl MyLink {
         }
         drop(pieces);
         let row = told.ok_or(sqlx::Error::RowNotFound).map_err(store_error)?;
-        let (server, facts) = said(&row, self.read_only, grants.as_deref()).map_err(store_error)?;
+        let (server, facts) = server_facts(&row, self.read_only, grants.as_deref()).map_err(store_error)?;
         (self.server, self.facts) = (server, Some(facts));
         script.map(|script| answers.asked(script.asked)).transpose()
     }
@@ -230,7 +230,7 @@ impl MyLink {
 }
 
 /// What the server says of itself, as [`FACTS`] asks it.
-fn said(row: &MySqlRow, read_only: bool, grants: Option<&[String]>) -> sqlx::Result<(MysqlServer, Facts)> {
+fn server_facts(row: &MySqlRow, read_only: bool, grants: Option<&[String]>) -> sqlx::Result<(MysqlServer, Facts)> {
     let version: String = row.try_get_unchecked(1)?;
     let (maria, server) = product(&version);
     let server_read_only: String = row.try_get_unchecked(4)?;

@@ -226,7 +226,7 @@ impl Target {
     }
 
     /// What the operator should know of where its password is kept, as a sentence.
-    pub fn remark(&self) -> Option<&str> {
+    pub fn password_warning(&self) -> Option<&str> {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.origins.remark.as_deref(),
             Kind::Sqlite { .. } => None,

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use super::Env;
 
 /// Says of the first such file that others can read that it is ignored.
-pub(super) fn remark(env: Env<'_>) -> Option<String> {
+pub(super) fn ignored_file_warning(env: Env<'_>) -> Option<String> {
     let file = files(env).into_iter().find(|file| is_loose(file))?;
     Some(format!("{0} is ignored because others can read it: chmod 600 {0}", file.display()))
 }
 
 /// The file with a line for a login (host, port, database and user), or each file that was looked in and why it has none.
-pub(super) fn look(env: Env<'_>, login: &[String; 4]) -> Result<String, Vec<String>> {
+pub(super) fn find_line(env: Env<'_>, login: &[String; 4]) -> Result<String, Vec<String>> {
     let mut without = Vec::new();
     for file in files(env) {
         let why = match std::fs::read_to_string(&file) {
@@ -79,12 +79,12 @@ mod tests {
         let file = home.path().join(".pgpass");
         let env = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
         let login = ["db1", "5432", "shop", "ann"].map(str::to_owned);
-        assert!(look(&env, &login).unwrap_err()[0].ends_with("/.pgpass (no such file)"));
+        assert!(find_line(&env, &login).unwrap_err()[0].ends_with("/.pgpass (no such file)"));
         std::fs::write(&file, "db2:*:*:*:hunter2\n").unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let told = look(&env, &login).unwrap_err().concat();
+        let told = find_line(&env, &login).unwrap_err().concat();
         assert!(told.contains("no line for this host") && !told.contains("hunter2"), "{told}");
         std::fs::write(&file, "db1:*:*:*:hunter2\n").unwrap();
-        assert_eq!(look(&env, &login), Ok(file.display().to_string()));
+        assert_eq!(find_line(&env, &login), Ok(file.display().to_string()));
     }
 }

@@ -120,7 +120,7 @@ impl Server {
         }
         server.asks_whom_it_names();
         if server.password.is_none() {
-            server.origins.remark = passfile::remark(env);
+            server.origins.remark = passfile::ignored_file_warning(env);
         }
         Ok(server)
     }
@@ -307,7 +307,7 @@ impl Server {
         }
         let mut searched = self.origins.searched.clone();
         if reads_files {
-            match passfile::look(&super::process_env, login) {
+            match passfile::find_line(&super::process_env, login) {
                 Ok(file) => return format!("the password is from {file}"),
                 Err(files) => searched.extend(files),
             }

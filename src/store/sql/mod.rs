@@ -202,7 +202,7 @@ impl Store for SqlStore {
         filter: &'a Filter,
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Changes>> {
-        logged("changes", self.poller().look_again(since, facet, filter, budget), |changes| changes.cells.len())
+        logged("changes", self.poller().poll(since, facet, filter, budget), |changes| changes.cells.len())
     }
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
@@ -285,8 +285,8 @@ impl PlanFacts for SqlStore {
 }
 
 impl Reconcile for SqlStore {
-    fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
-        logged("look", Verbs::new(&self.context).look_at_batch(batch, budget), Vec::len)
+    fn dry_run<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        logged("look", Verbs::new(&self.context).dry_run(batch, budget), Vec::len)
     }
 
     fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
@@ -309,7 +309,7 @@ impl Reconcile for SqlStore {
         logged("tx_status", Transactions::new(&self.context).read_tx_status(transaction, budget), |_| 1)
     }
 
-    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+    fn archived<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
         logged(
             "kept",
             self.context

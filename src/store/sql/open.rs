@@ -17,11 +17,11 @@ use crate::db::Engine;
 use crate::domain::action::Action;
 use crate::store::sql::context::Context;
 use crate::store::sql::count::CountMemory;
-use crate::store::sql::open::capabilities::{defers, offers};
+use crate::store::sql::open::capabilities::{defers, layout_options};
 use crate::store::sql::open::charset_check::charset_refusal;
 use crate::store::sql::open::privileges::{Grant, Role};
 use crate::store::sql::open::undo_capabilities::undoable;
-use crate::store::sql::query::buckets::{Axis, Look};
+use crate::store::sql::query::buckets::{Axis, PollReading};
 use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::message::Recipe;
@@ -66,7 +66,7 @@ pub async fn open(
         true => engine.clock(),
         false => {
             let rows = engine.read(&[axis.clock()], budget).await?.pop().unwrap_or_default();
-            (Look::read(rows)?.clock, Instant::now())
+            (PollReading::read(rows)?.clock, Instant::now())
         }
     };
     let doubt = doubt(&layout, &found.columns);
@@ -131,7 +131,7 @@ fn describe(
         actions,
         destination: verbs.replay.as_ref().and_then(|verb| destination.of(verb)),
         defers: defers(verbs.replay.as_ref(), destination),
-        offers: offers(layout, destination),
+        offers: layout_options(layout, destination),
         renames: verbs.replay.as_ref().is_some_and(renames),
         keeps: recalls && verbs.replay.as_ref().is_some_and(|verb| !verb.keep.is_nothing()),
         remembers: layout.dialect.transaction().is_some(),
@@ -169,7 +169,7 @@ fn hold_back(
     found: &Found,
     destination: &CheckedDestination,
 ) -> Vec<(Option<Action>, Vec<Grant>)> {
-    let mut lacks = vec![(None, role.lacks_to_look(found))];
+    let mut lacks = vec![(None, role.lacks_to_read(found))];
     let is_open = info.read_only.is_none();
     for (action, availability) in &mut info.actions {
         let missing = role.lacks(found, destination, *action);

@@ -80,11 +80,11 @@ impl<'s> Verbs<'s> {
     }
 
     /// What a batch would come to, as the rows stand now.
-    pub(crate) async fn look_at_batch(self, batch: &Batch, budget: &Budget) -> Result<Vec<JobOutcome>> {
+    pub(crate) async fn dry_run(self, batch: &Batch, budget: &Budget) -> Result<Vec<JobOutcome>> {
         let work = BatchWriter::new(self.context).work(batch)?;
         let mut outcomes = Vec::new();
         for part in DryRun::new(self.context).parts_of_work(&work, &self.context.valid(&batch.ids)) {
-            match self.look_at_part(&work, part, budget).await {
+            match self.dry_run_part(&work, part, budget).await {
                 Ok(told) => outcomes.extend(told),
                 // A job that is too large for the database by itself costs nobody else.
                 Err(SourceError::Refused { message, .. }) if part.len() == 1 => {
@@ -99,7 +99,7 @@ impl<'s> Verbs<'s> {
         Ok(outcomes)
     }
 
-    async fn look_at_part(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
+    async fn dry_run_part(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
         let asker = &mut Asker::Look(budget);
         Ok(match work.way {
             VerbMethod::Restore => Restore::new(self.context).restorable(asker, work, ids).await?,

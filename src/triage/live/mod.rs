@@ -95,7 +95,7 @@ impl LiveCounts {
     ///
     /// Returns whether what later looks told of the recent past stays as well, so that looks go on from theirs
     /// ([`crate::store::CountedAfterPoll`]), and not from the count's.
-    pub fn recount(&mut self, step: &HistogramStep) -> bool {
+    pub fn take_full_count(&mut self, step: &HistogramStep) -> bool {
         self.count_again(step.histogram.clone(), &step.recent, step.recent_from)
     }
 

@@ -2,9 +2,9 @@
 
 use tokio::time::Instant;
 
+use super::batch_size::{BatchSize, RateLimit, Spread};
 use super::control::Wish;
 use super::executor::RunExecutor;
-use super::pace::{BatchSize, RateLimit, Spread};
 use super::progress::UnrecordedBatch;
 use super::stop_reason::StopReason;
 use crate::domain::action::SkipReason;
@@ -61,7 +61,7 @@ impl RunExecutor<'_> {
                 Some(false) => refusals + 1,
                 None => refusals,
             };
-            self.heard(refusals)?;
+            self.stop_if_refused(refusals)?;
         }
     }
 
@@ -90,7 +90,8 @@ impl RunExecutor<'_> {
         self.control.rest(limits.rate.wait(Instant::now())).await;
         self.allowed().await?;
         let jobs = limits.jobs();
-        let begun = self.kept(false, || self.ledger.begin_batch(&self.run.id, jobs, Timestamp::now())).await?;
+        let begun =
+            self.record_until_written(false, || self.ledger.begin_batch(&self.run.id, jobs, Timestamp::now())).await?;
         self.report.counts().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
         Ok(begun)
     }
@@ -106,7 +107,7 @@ impl RunExecutor<'_> {
     }
 
     /// Stops a run of which whoever has its jobs first takes none.
-    fn heard(&self, refusals: u32) -> Result<(), StopReason> {
+    fn stop_if_refused(&self, refusals: u32) -> Result<(), StopReason> {
         let silent = self.screening.silent();
         let rest = self.report.counts().tally.not_started;
         if silent >= REFUSALS && rest > 0 {
@@ -132,7 +133,9 @@ impl RunExecutor<'_> {
         let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
         let mut after = 0;
         loop {
-            let locked = self.kept(false, || self.ledger.jobs(&self.run.id, CohortPart::Locked, after, most)).await?;
+            let locked = self
+                .record_until_written(false, || self.ledger.jobs(&self.run.id, CohortPart::Locked, after, most))
+                .await?;
             let Some(last) = locked.last() else { return Ok(()) };
             if after == 0 {
                 // Time for the sessions that held rows to let go of them.
@@ -142,7 +145,9 @@ impl RunExecutor<'_> {
             self.control.rest(pace.wait(Instant::now())).await;
             self.allowed().await?;
             pace.started(locked.len(), Instant::now());
-            let no = self.kept(false, || self.ledger.begin_again(&self.run.id, &locked, Timestamp::now())).await?;
+            let no = self
+                .record_until_written(false, || self.ledger.begin_again(&self.run.id, &locked, Timestamp::now()))
+                .await?;
             self.report.counts().tally.begin_again(&SkipReason::Locked, locked.len() as u64);
             self.schedule.place(&locked);
             let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();

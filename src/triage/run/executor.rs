@@ -39,7 +39,7 @@ pub async fn execute(
     progress: &watch::Sender<RunProgress>,
 ) -> Result<Receipt, RunError> {
     let ledger = &ledger.of(run).await?;
-    let hold = ledger.hold(run).await?;
+    let hold = ledger.acquire(run).await?;
     let receipt = execute_held(desk, ledger, run, options, control, progress).await;
     if let Err(error) = &receipt {
         log::run_broke(&run.0, error.kind());
@@ -194,21 +194,25 @@ impl<'a> RunExecutor<'a> {
         };
         let spread = self.spread().filter(|_| self.desk.store.info().defers);
         self.schedule = Schedule::new(spread.map(|spread| spread.going_on(reached, Timestamp::now())));
-        self.died_by = self.kept(false, || undo::died_by(self.ledger, &self.run.id, &self.run.intent.options)).await?;
-        self.settle_doubts().await?;
+        self.died_by = self
+            .record_until_written(false, || undo::died_by(self.ledger, &self.run.id, &self.run.intent.options))
+            .await?;
+        self.resolve_doubts().await?;
         self.erase_again().await?;
         self.pass().await?;
         self.sweep().await?;
         // A record in the source may have lost the answer to an entry of its own; it can always tell what took effect.
-        if self.records_with_effect() { self.settle_doubts().await } else { Ok(()) }
+        if self.records_with_effect() { self.resolve_doubts().await } else { Ok(()) }
     }
 
     /// The jobs of batches whose result is not known.
-    async fn settle_doubts(&mut self) -> Result<(), StopReason> {
-        let doubts = self.kept(false, || self.ledger.in_doubt(&self.run.id)).await?;
+    async fn resolve_doubts(&mut self) -> Result<(), StopReason> {
+        let doubts = self.record_until_written(false, || self.ledger.in_doubt(&self.run.id)).await?;
         if self.schedule.is_spread() && !doubts.is_empty() {
             let all = usize::MAX >> 1;
-            let jobs = self.kept(false, || self.ledger.jobs(&self.run.id, CohortPart::InDoubt, 0, all)).await?;
+            let jobs = self
+                .record_until_written(false, || self.ledger.jobs(&self.run.id, CohortPart::InDoubt, 0, all))
+                .await?;
             self.schedule.place(&jobs);
         }
         for (no, ids) in doubts {
@@ -236,7 +240,7 @@ impl<'a> RunExecutor<'a> {
 
     /// Applies the action to jobs that the ledger has named.
     pub(super) async fn ask_named(&self, ids: &[JobId], doubtful: bool) -> Result<BatchResult, StopReason> {
-        let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
+        let named = self.record_until_written(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
         self.ask(named, doubtful).await
     }
 
@@ -258,7 +262,7 @@ impl<'a> RunExecutor<'a> {
     async fn worth_a_try(&self, named: Alike) -> Result<(Alike, Vec<JobOutcome>), StopReason> {
         let Run { id, intent, .. } = self.run;
         let Some(undone) = intent.options.undoes.clone().map(RunId) else { return Ok((named, Vec::new())) };
-        self.kept(false, || undo::sort_out(self.ledger, (id, intent.action), &undone, &named)).await
+        self.record_until_written(false, || undo::sort_out(self.ledger, (id, intent.action), &undone, &named)).await
     }
 
     /// Erases what earlier runs kept of jobs that were deleted without a copy: before they count as done, so that an
@@ -276,7 +280,7 @@ impl<'a> RunExecutor<'a> {
         let Run { id, intent, .. } = self.run;
         // What the run was planned on, and nobody executes it anywhere else.
         let whose = Whose { source: &intent.source, store: &intent.store, database: intent.database.as_ref() };
-        self.kept(false, || self.ledger.erase_kept(whose, id, ids)).await.map(drop)
+        self.record_until_written(false, || self.ledger.erase_kept(whose, id, ids)).await.map(drop)
     }
 
     /// Where the record is in the source, jobs count as done along with the effect, and an interruption may have come
@@ -287,7 +291,9 @@ impl<'a> RunExecutor<'a> {
         }
         let mut after = 0;
         loop {
-            let done = self.kept(false, || self.ledger.jobs(&self.run.id, CohortPart::Done, after, ERASED)).await?;
+            let done = self
+                .record_until_written(false, || self.ledger.jobs(&self.run.id, CohortPart::Done, after, ERASED))
+                .await?;
             let Some(last) = done.last() else { return Ok(()) };
             after = last.ord;
             let ids: Vec<JobId> = done.into_iter().map(|job| job.id).collect();

@@ -1,11 +1,11 @@
 //! The run engine: short batches, each named in the ledger before its jobs are touched and settled after.
 
 mod batch;
+mod batch_size;
 mod batches;
 mod control;
 mod delivery_monitor;
 mod executor;
-mod pace;
 mod preflight;
 mod progress;
 mod reconcile;

@@ -6,9 +6,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::batch::{BatchResult, pause};
+use super::batch_size::Meter;
 use super::control::Wish;
 use super::executor::RunExecutor;
-use super::pace::Meter;
 use super::stop_reason::StopReason;
 use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
@@ -60,20 +60,20 @@ impl RunExecutor<'_> {
         let next = if answer.halt.is_none() { next } else { 0 };
         let mut begun = None;
         if answer.untouched {
-            self.kept(false, || self.ledger.release_batch(&self.run.id, no)).await?;
+            self.record_until_written(false, || self.ledger.release_batch(&self.run.id, no)).await?;
             self.report.counts().tally.release(ids.len() as u64);
         } else {
             let settled = &answer.settled;
             let results = Results { settled, is_all: settled.len() == ids.len() };
             let entry = || self.ledger.turn_batch(&self.run.id, no, results, next, Timestamp::now());
-            begun = self.kept(true, entry).await?;
+            begun = self.record_until_written(true, entry).await?;
             let done = settled.iter().filter(|settled| settled.outcome.1 == JobResult::Done).count();
             log::batch(&self.run.id.0, no.0, ids.len(), done);
             let mut told = self.report.counts();
             for CompletedBatch { outcome: (_, result), .. } in settled {
-                told.tally.settle(result);
+                told.tally.resolve_doubt(result);
             }
-            told.meter.settled(settled.len() as u64, Instant::now());
+            told.meter.completed(settled.len() as u64, Instant::now());
         }
         self.tell(None);
         self.report.counts().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
@@ -86,7 +86,7 @@ impl RunExecutor<'_> {
     /// An entry of the record, tried again while that is full, locked or away: until `results` stand there nobody else knows
     /// of them, and some layouts keep no trace by which they could be found out; and a record in the source is away
     /// whenever the source is.
-    pub(super) async fn kept<T, F>(&self, results: bool, entry: impl Fn() -> F) -> Result<T, StopReason>
+    pub(super) async fn record_until_written<T, F>(&self, results: bool, entry: impl Fn() -> F) -> Result<T, StopReason>
     where
         F: Future<Output = Result<T, LedgerError>>,
     {

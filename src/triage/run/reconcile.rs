@@ -33,11 +33,11 @@ impl RunExecutor<'_> {
     /// Settles jobs of an interrupted batch: what still is as it was is acted on, what shows the effect is done.
     pub(super) async fn reconcile(&self, part: &BatchPart) -> Tried {
         let ids = &part.ids;
-        let outside = self.goes_outside();
+        let outside = self.is_delivered_outside();
         let same = part.standing.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
         let sorted = match (outside, same) {
             _ if self.records_with_effect() => self.not_recorded(ids).await,
-            (true, _) => self.not_handed(ids).await,
+            (true, _) => self.undelivered(ids).await,
             (false, true) => self.look(part, SAME).await.map(|settled| (Vec::new(), settled)),
             (false, false) => Ok((ids.clone(), Vec::new())),
         };
@@ -62,7 +62,7 @@ impl RunExecutor<'_> {
             }
         }
         let looked_at: Vec<JobId> = doubtful.iter().map(|(id, _)| id.clone()).collect();
-        match self.judge(doubtful).await {
+        match self.classify_all(doubtful).await {
             Ok(judged) => settled.extend(judged),
             Err(error) => {
                 left.extend(looked_at);
@@ -92,7 +92,7 @@ impl RunExecutor<'_> {
                 None => doubtful.push((id.clone(), JobResult::Skipped(SkipReason::Gone))),
             }
         }
-        settled.extend(self.judge(doubtful).await?);
+        settled.extend(self.classify_all(doubtful).await?);
         Ok(settled)
     }
 
@@ -102,15 +102,15 @@ impl RunExecutor<'_> {
         let (done, open): (Vec<JobId>, Vec<JobId>) = ids.iter().cloned().partition(|id| done.contains(id));
         let settle = |id| CompletedBatch { outcome: (id, JobResult::Done), note: Some(COMMITTED) };
         let done = done.into_iter().map(settle);
-        if !self.goes_outside() {
+        if !self.is_delivered_outside() {
             return Ok((open, done.collect()));
         }
-        let (open, settled) = self.not_handed(&open).await?;
+        let (open, settled) = self.undelivered(&open).await?;
         Ok((open, settled.into_iter().chain(done).collect()))
     }
 
     /// Sorts out the jobs that can be handed to the destination: those that are still dead.
-    async fn not_handed(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<CompletedBatch>), SourceError> {
+    async fn undelivered(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<CompletedBatch>), SourceError> {
         let states = self.states(ids).await?;
         let traces = self.traces(ids).await?;
         let (mut open, mut settled) = (Vec::new(), Vec::new());
@@ -131,7 +131,7 @@ impl RunExecutor<'_> {
     }
 
     /// Judges jobs that are no longer as they were: by us, or by somebody else.
-    async fn judge(&self, outcomes: Vec<JobOutcome>) -> Result<Vec<CompletedBatch>, SourceError> {
+    async fn classify_all(&self, outcomes: Vec<JobOutcome>) -> Result<Vec<CompletedBatch>, SourceError> {
         if outcomes.is_empty() {
             return Ok(Vec::new());
         }
@@ -139,7 +139,7 @@ impl RunExecutor<'_> {
         let states = self.states(&ids).await?;
         let gone: Vec<JobId> = ids.iter().filter(|id| !states.contains_key(*id)).cloned().collect();
         let evidence = Evidence {
-            fates: self.fates(&gone).await?,
+            fates: self.replay_statuses(&gone).await?,
             archived: self.archived(&gone).await?,
             tx_status: self.tx_status(&ids).await?,
             traces: self.traces(&ids).await?,
@@ -147,7 +147,7 @@ impl RunExecutor<'_> {
             states,
         };
         let action = self.run.intent.action;
-        Ok(outcomes.into_iter().map(|outcome| evidence.judge(action, outcome)).collect())
+        Ok(outcomes.into_iter().map(|outcome| evidence.classify(action, outcome)).collect())
     }
 
     async fn states(&self, ids: &[JobId]) -> Result<HashMap<JobId, State>, SourceError> {
@@ -156,7 +156,7 @@ impl RunExecutor<'_> {
     }
 
     /// Whether the jobs go to a destination outside the database.
-    pub(super) fn goes_outside(&self) -> bool {
+    pub(super) fn is_delivered_outside(&self) -> bool {
         self.options.deliver.is_some() && self.run.intent.action == Action::Replay
     }
 
@@ -166,7 +166,7 @@ impl RunExecutor<'_> {
         Ok(Traces(traced.map(HashSet::from_iter)))
     }
 
-    async fn fates(&self, ids: &[JobId]) -> Result<HashMap<JobId, ReplayStatus>, SourceError> {
+    async fn replay_statuses(&self, ids: &[JobId]) -> Result<HashMap<JobId, ReplayStatus>, SourceError> {
         if ids.is_empty() || self.run.intent.action != Action::Replay {
             return Ok(HashMap::new());
         }
@@ -194,7 +194,7 @@ impl RunExecutor<'_> {
     async fn archived(&self, ids: &[JobId]) -> Result<Vec<JobId>, SourceError> {
         match self.run.intent.action {
             _ if ids.is_empty() => return Ok(Vec::new()),
-            Action::Archive => return self.desk.reconcile()?.kept(&self.run.id.0, ids, &self.budget).await,
+            Action::Archive => return self.desk.reconcile()?.archived(&self.run.id.0, ids, &self.budget).await,
             Action::Discard => {}
             _ => return Ok(Vec::new()),
         }
@@ -224,7 +224,7 @@ impl Traces {
 }
 
 impl Evidence {
-    fn judge(&self, action: Action, (id, result): JobOutcome) -> CompletedBatch {
+    fn classify(&self, action: Action, (id, result): JobOutcome) -> CompletedBatch {
         match self.tx_status.of(&id) {
             TxStatus::Committed => return CompletedBatch { outcome: (id, JobResult::Done), note: Some(COMMITTED) },
             TxStatus::Undone => return (id, result).into(),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use super::batch_size::Spread;
 use super::executor::RunExecutor;
-use super::pace::Spread;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;

@@ -582,7 +582,7 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
     let bench = Bench::new(3).await;
     let run = bench.all(Action::Replay).await;
     let mut desk = bench.fake.desk();
-    let hold = bench.ledger.hold(&run).await.unwrap();
+    let hold = bench.ledger.acquire(&run).await.unwrap();
     let held = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await;
     assert!(matches!(held, Err(RunError::Ledger(crate::ledger::LedgerError::Held(_)))), "{held:?}");
     drop(hold);

@@ -30,8 +30,8 @@ use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
 use crate::store::{
-    Availability, Cell, Changes, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, SourceError, StoreInfo,
-    Token,
+    Availability, Cell, Changes, Cursor, Entry, HistogramStep, LayoutOptions, Page, Position, SortKey, SourceError,
+    StoreInfo, Token,
 };
 use crate::triage::plan::{ActionScope, Confirm, Plan};
 use crate::tui::StoreChoice;
@@ -194,7 +194,7 @@ fn opened() -> Opened {
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
         destination: None,
         defers: true,
-        offers: Offers::default(),
+        offers: LayoutOptions::default(),
         renames: false,
         keeps: false,
         remembers: true,

@@ -168,7 +168,7 @@ impl<P: Program, S: FrameSink, I: Input, W: World> EventLoop<P, S, I, W> {
     pub async fn run(&mut self) -> Ended {
         self.begin();
         loop {
-            self.look_for_arrival();
+            self.note_frame_shown();
             if self.can_draw() {
                 self.draw();
             }
@@ -177,7 +177,7 @@ impl<P: Program, S: FrameSink, I: Input, W: World> EventLoop<P, S, I, W> {
                 return ended;
             }
             if let Some(errand) = self.state.errand.take() {
-                self.run_errand(errand).await;
+                self.run_external_program(errand).await;
                 continue;
             }
             let LoopState { wake, deadline, .. } = self.state;
@@ -236,7 +236,7 @@ impl<P: Program, S: FrameSink, I: Input, W: World> EventLoop<P, S, I, W> {
         while let Some(fact) = next {
             match fact {
                 Fact::Bytes(bytes) => self.screen.send(bytes),
-                fact => self.world.settle(fact).into_iter().for_each(|msg| self.tell(msg)),
+                fact => self.world.on_fact(fact).into_iter().for_each(|msg| self.tell(msg)),
             }
             left -= 1;
             next = if left == 0 || self.is_busy() { None } else { self.wires.facts.try_recv().ok() };
@@ -263,7 +263,7 @@ impl<P: Program, S: FrameSink, I: Input, W: World> EventLoop<P, S, I, W> {
         }
         size.into_iter().for_each(|msg| self.tell(msg));
         if resized {
-            self.input.look_again();
+            self.input.check_size();
         }
     }
 
@@ -279,7 +279,7 @@ impl<P: Program, S: FrameSink, I: Input, W: World> EventLoop<P, S, I, W> {
     }
 
     fn tell(&mut self, msg: Msg) {
-        self.look_for_arrival();
+        self.note_frame_shown();
         let effects = self.program.update(msg, self.clock.now());
         self.state.dirty = true;
         self.carry_out(effects);
@@ -308,7 +308,7 @@ impl<P: Program, S: FrameSink, I: Input, W: World> EventLoop<P, S, I, W> {
     }
 
     /// Tells the program that what was drawn is on the terminal, once it is.
-    fn look_for_arrival(&mut self) {
+    fn note_frame_shown(&mut self) {
         if self.state.in_flight && self.screen.is_ready() {
             self.state.in_flight = false;
             if let Some(drawn) = self.state.drawn.take() {
@@ -350,10 +350,10 @@ impl<P: Program, S: FrameSink, I: Input, W: World> EventLoop<P, S, I, W> {
         used.max(patient_until)
     }
 
-    async fn run_errand(&mut self, errand: ExternalProgram) {
+    async fn run_external_program(&mut self, errand: ExternalProgram) {
         self.input.release();
         self.screen.leave();
-        let msg = self.world.run_errand(errand).await;
+        let msg = self.world.run_external_program(errand).await;
         if self.screen.enter().is_err() {
             return self.hang_up();
         }

@@ -1,8 +1,8 @@
 //! The only place of the console that spawns, sleeps, owns a channel or touches the terminal.
 
+mod effect_executor;
 mod event_loop;
 mod external_program;
-mod outside;
 mod request_slots;
 mod runs;
 mod session;
@@ -19,8 +19,8 @@ use ratatui::Frame;
 use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use effect_executor::{EffectExecutor, Farewell};
 use event_loop::{Ended, EventLoop, Wires};
-use outside::{EffectExecutor, Farewell};
 use session::Session;
 use terminal::input::Keyboard;
 use terminal::panic_hook::{Collector, Report};

@@ -38,7 +38,7 @@ impl Session {
         let validate = open.validate.filter(|_| action == Action::Replay);
         let options = Options { validate, ..Options::default() };
         let ask = Ask { reason, options, thresholds: self.thresholds, ..Ask::new(scope, action, Timestamp::now()) };
-        let tell = paced(going.facts.clone());
+        let tell = throttled(going.facts.clone());
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;
         let plan = freeze(&open.desk, &ledger, ask, &going.budget, tell).await;
         if let Err(PlanError::Outdated(table)) = &plan {
@@ -108,7 +108,7 @@ impl Session {
 }
 
 /// Tells the first and then a step now and again.
-fn paced(facts: UnboundedSender<Fact>) -> impl FnMut(FreezeProgress) + Send {
+fn throttled(facts: UnboundedSender<Fact>) -> impl FnMut(FreezeProgress) + Send {
     let mut last: Option<Instant> = None;
     move |progress| {
         if last.is_none_or(|last| last.elapsed() >= PACE) {

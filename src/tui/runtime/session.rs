@@ -82,10 +82,10 @@ impl Session {
     /// # Errors
     /// When it cannot be used.
     pub async fn ledger(&self) -> Result<Ledger, LedgerError> {
-        self.homes().ledger().await
+        self.ledger_locator().ledger().await
     }
 
-    fn homes(&self) -> LedgerLocator {
+    fn ledger_locator(&self) -> LedgerLocator {
         self.store().ok().and_then(|open| open.record).unwrap_or_else(|| self.record.clone())
     }
 
@@ -192,11 +192,11 @@ impl Session {
     ) -> Result<Arc<JobDocument>, SourceError> {
         let mut behind = None;
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
-        let (history, replayed) = match self.homes().at_hand() {
+        let (history, replayed) = match self.ledger_locator().at_hand() {
             Some(ledger) => past(&ledger, &desk, &known(&detail)).await.unwrap_or_default(),
             // Nor does it wait for the ledger to be opened, or made.
             None => {
-                behind = Some(follow_up(self.homes(), desk.clone(), known(&detail), going.facts.clone()));
+                behind = Some(follow_up(self.ledger_locator(), desk.clone(), known(&detail), going.facts.clone()));
                 Default::default()
             }
         };

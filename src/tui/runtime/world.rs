@@ -42,10 +42,10 @@ pub trait World {
     fn carry_out(&mut self, effect: Effect);
 
     /// Notes a fact, and says what the model is to be told of it.
-    fn settle(&mut self, fact: Fact) -> Option<Msg>;
+    fn on_fact(&mut self, fact: Fact) -> Option<Msg>;
 
     /// Runs an errand while the terminal is not ours, and says what the model is to be told.
-    fn run_errand(&mut self, errand: ExternalProgram) -> impl Future<Output = Msg>;
+    fn run_external_program(&mut self, errand: ExternalProgram) -> impl Future<Output = Msg>;
 
     /// Lets nothing new begin and cancels what nobody waits for any more.
     fn close(&mut self);

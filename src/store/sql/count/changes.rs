@@ -11,10 +11,10 @@ use crate::store::sql::context::Context;
 use crate::store::sql::count::CountMemory;
 use crate::store::sql::count::in_memory::{in_memory, tally_in_memory, value_in_memory};
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::buckets::{Axis, Look, Mark, cells};
+use crate::store::sql::query::buckets::{Axis, Mark, PollReading, cells};
 use crate::store::sql::query::columns::{WIDTH, read, select};
 use crate::store::sql::query::group_by::{Counted, Grouping, Tally};
-use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::{Budget, Cell, Changes, Result, SourceError, Token};
 
 /// Rows of the recent past that are judged in memory at the most.
@@ -24,7 +24,7 @@ const LEAST: usize = 5;
 
 /// The recent past as one look saw it.
 pub(crate) struct Recent {
-    pub(crate) look: Look,
+    pub(crate) look: PollReading,
     pub(crate) cells: Vec<Cell>,
     /// From this bucket on the cells hold all there is.
     pub(crate) from: i64,
@@ -38,7 +38,7 @@ pub(crate) struct Poller<'s> {
 }
 
 impl<'s> Poller<'s> {
-    pub(crate) async fn look_again(
+    pub(crate) async fn poll(
         self,
         since: Option<&Token>,
         facet: Facet,
@@ -46,12 +46,12 @@ impl<'s> Poller<'s> {
         budget: &Budget,
     ) -> Result<Changes> {
         let began = Instant::now();
-        self.look_on(since, facet, filter, budget).await.map_err(|error| self.context.timed(error, began))
+        self.poll_axis(since, facet, filter, budget).await.map_err(|error| self.context.timed(error, began))
     }
 
-    async fn look_on(self, since: Option<&Token>, facet: Facet, filter: &Filter, budget: &Budget) -> Result<Changes> {
+    async fn poll_axis(self, since: Option<&Token>, facet: Facet, filter: &Filter, budget: &Budget) -> Result<Changes> {
         let began = Instant::now();
-        let judge = Judge::new(&self.context.layout, filter, self.context.server_now());
+        let judge = WhereClause::new(&self.context.layout, filter, self.context.server_now());
         let Some(axis) = Axis::of(&self.context.layout, judge.only_dead()) else {
             return Err(SourceError::Layout("the adapter names no order by time".to_owned()));
         };
@@ -63,11 +63,11 @@ impl<'s> Poller<'s> {
             None => self.start_bucket(&axis, budget).await?,
         };
         let Recent { look, cells, from: whole_from } = if in_memory(&judge, &grouping) {
-            self.recount_in_memory(&axis, &judge, &grouping, from, since, budget).await?
+            self.count_in_memory(&axis, &judge, &grouping, from, since, budget).await?
         } else {
-            let statements = [axis.look(), axis.recount(&grouping, &judge, from, since)];
+            let statements = [axis.poll_statement(), axis.count_since(&grouping, &judge, from, since)];
             let mut results = self.context.engine.read(&statements, budget).await?.into_iter();
-            let look = Look::read(results.next().unwrap_or_default())?;
+            let look = PollReading::read(results.next().unwrap_or_default())?;
             Recent { look, cells: cells(grouping.read(results.next().unwrap_or_default())?), from }
         };
         let differs = look.differs(since);
@@ -118,18 +118,18 @@ impl<'s> Poller<'s> {
         if axis.is_time() {
             return Ok(self.context.server_now().0);
         }
-        let rows = self.context.engine.read(&[axis.look()], budget).await?.pop().unwrap_or_default();
-        let look = Look::read(rows)?;
+        let rows = self.context.engine.read(&[axis.poll_statement()], budget).await?.pop().unwrap_or_default();
+        let look = PollReading::read(rows)?;
         self.context.set_clock(look.clock);
         Ok(look.reach())
     }
 
     /// Counts the recent buckets of what the database cannot judge or tell apart, row by row: the newest of them, where
     /// all are too many.
-    pub(crate) async fn recount_in_memory(
+    pub(crate) async fn count_in_memory(
         self,
         axis: &Axis<'_>,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         from: i64,
         since: Option<&Mark>,
@@ -149,14 +149,14 @@ impl<'s> Poller<'s> {
         };
         let mut most = MOST;
         let results = loop {
-            match self.context.engine.read(&[axis.look(), statement(most)], budget).await {
+            match self.context.engine.read(&[axis.poll_statement(), statement(most)], budget).await {
                 // Of rows that take long to read fewer are: the rest is for windows.
                 Err(error) if error.took_too_long() && most > LEAST => most = (most / 16).max(LEAST),
                 results => break results?,
             }
         };
         let mut results = results.into_iter();
-        let look = Look::read(results.next().unwrap_or_default())?;
+        let look = PollReading::read(results.next().unwrap_or_default())?;
         let mut counted: BTreeMap<(i64, Option<String>), Tally> = BTreeMap::new();
         let rows = results.next().unwrap_or_default();
         let is_full = rows.len() > most;

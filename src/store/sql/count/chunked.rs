@@ -10,7 +10,7 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::buckets::Axis;
 use crate::store::sql::query::group_by::Grouping;
 use crate::store::sql::query::layout::{Expr, Part};
-use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::sql::read::chunks::{ChunkEnd, ChunkReader, MANY, Window, read_number, share};
 use crate::store::{Budget, Result};
 
@@ -76,7 +76,7 @@ impl Walk {
 
 impl<'s> Counter<'s> {
     /// Whether a statement that counts would read all of a big table, and whether that can be had in pieces.
-    pub(crate) async fn way_to_count(self, plain: Statement, budget: &Budget) -> Result<CountMethod> {
+    pub(crate) async fn count_method(self, plain: Statement, budget: &Budget) -> Result<CountMethod> {
         let dialect = self.context.layout.dialect;
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
         let short = CountMethod { has_blocks: false, is_long: false, may_be_long: false };
@@ -103,7 +103,7 @@ impl<'s> Counter<'s> {
     /// Counts the next window of blocks; how far that leads, until all are read.
     pub(crate) async fn window_of_blocks(
         self,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         state: &mut CountState,
         walk: Walk,

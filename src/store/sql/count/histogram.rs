@@ -16,11 +16,11 @@ use crate::store::sql::count::in_memory::in_memory;
 use crate::store::sql::count::state::{At, CountState, SLOT, SLOTS, Side, finished, trend, unfinished};
 use crate::store::sql::count::statistics::Statistics;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::buckets::{Axis, Look, cells};
+use crate::store::sql::query::buckets::{Axis, PollReading, cells};
 use crate::store::sql::query::group_by::{Counted, Grouping, Tally};
 use crate::store::sql::query::layout::Part;
 use crate::store::sql::query::time_of_death::Rows;
-use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::sql::read::chunks::{MANY, ROWS_OF_BLOCK};
 use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::scan::Scan;
@@ -54,7 +54,7 @@ impl<'s> Counter<'s> {
     }
 
     async fn count_on(self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
-        let judge = Judge::new(&self.context.layout, &query.filter, self.context.server_now());
+        let judge = WhereClause::new(&self.context.layout, &query.filter, self.context.server_now());
         let grouping = Grouping { layout: &self.context.layout, facet: query.facet };
         if let Some(state) = query.resume.as_ref().and_then(Token::state::<CountState>) {
             let mut state = state.clone();
@@ -78,7 +78,7 @@ impl<'s> Counter<'s> {
         let (mut by_blocks, mut blocks, mut then_whole) = (false, None, false);
         if !in_memory(&judge, &grouping) {
             let plain = grouping.statement(&judge, None, |_| {});
-            let (question, way) = (format!("{plain:?}"), self.way_to_count(plain, budget).await?);
+            let (question, way) = (format!("{plain:?}"), self.count_method(plain, budget).await?);
             let is_quick = !way.is_long && !self.reader.memory.pace.is_slow(&question);
             then_whole = is_quick && way.may_be_long;
             if is_quick && !then_whole {
@@ -110,7 +110,7 @@ impl<'s> Counter<'s> {
     /// in which windows may be of one row.
     async fn count_on_windows(
         self,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         state: CountState,
         budget: &Budget,
@@ -127,7 +127,7 @@ impl<'s> Counter<'s> {
 
     /// Whether a count that takes windows may take them as the table is stored. In order, it ends with the span of time that
     /// it keeps to, and where live jobs stand in the same table it passes over none of them.
-    fn goes_as_stored(self, judge: &Judge<'_>) -> bool {
+    fn goes_as_stored(self, judge: &WhereClause<'_>) -> bool {
         match (judge.rest.is_some(), self.context.layout.is_stored_by_key) {
             (true, _) => !judge.has_span() && self.context.layout.among(judge.only_dead()).is_none(),
             (false, true) => !judge.has_span(),
@@ -137,7 +137,12 @@ impl<'s> Counter<'s> {
 
     /// A count by windows that has only begun. What is counted of the recent past is what looks take it to be: windows,
     /// which are read later, look at what lies before it.
-    async fn begin_windows(self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<CountState> {
+    async fn begin_windows(
+        self,
+        judge: &WhereClause<'_>,
+        grouping: &Grouping<'_>,
+        budget: &Budget,
+    ) -> Result<CountState> {
         let side = match in_memory(judge, grouping) {
             true => self.side_in_memory(judge, grouping, budget).await?,
             false => self.side(judge, grouping, None, budget).await?.0,
@@ -156,7 +161,12 @@ impl<'s> Counter<'s> {
     }
 
     /// Everything in one snapshot: the counts, and what is read beside them.
-    async fn count_whole(self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<HistogramStep> {
+    async fn count_whole(
+        self,
+        judge: &WhereClause<'_>,
+        grouping: &Grouping<'_>,
+        budget: &Budget,
+    ) -> Result<HistogramStep> {
         // Where no index gives the last hour, the one pass over all rows tells its slots apart as well.
         let from = self.trend_start();
         let at = self.context.layout.part(Part::At).filter(|_| !self.at_is_indexed(judge));
@@ -186,7 +196,7 @@ impl<'s> Counter<'s> {
     /// The same, in less time, where all rows have a time that is one; nothing where some have none.
     async fn count_timed(
         self,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         budget: &Budget,
     ) -> Result<Option<HistogramStep>> {
@@ -212,7 +222,7 @@ impl<'s> Counter<'s> {
     /// Reads the clock, the recent cells and the trend, and the rows of one statement more.
     async fn side(
         self,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         more: Option<Statement>,
         budget: &Budget,
@@ -222,7 +232,7 @@ impl<'s> Counter<'s> {
         };
         let mut from = self.poller().start_bucket(&axis, budget).await?;
         let hour_ago = self.trend_start();
-        let mut statements = vec![axis.look(), axis.recount(grouping, judge, from, None)];
+        let mut statements = vec![axis.poll_statement(), axis.count_since(grouping, judge, from, None)];
         statements.extend(self.trend_statement(grouping, judge, hour_ago));
         let mut with_trend = statements.len() == 3;
         let is_alone = more.is_none();
@@ -231,36 +241,39 @@ impl<'s> Counter<'s> {
             Err(error) if error.took_too_long() && is_alone => {
                 // Too many jobs died just now for one statement: windows count them, and looks begin behind them.
                 (from, with_trend) = (self.poller().end_bucket(&axis, budget).await?, false);
-                self.context.engine.read(&[axis.look(), axis.recount(grouping, judge, from, None)], budget).await?
+                self.context
+                    .engine
+                    .read(&[axis.poll_statement(), axis.count_since(grouping, judge, from, None)], budget)
+                    .await?
             }
             results => results?,
         };
         let mut results = results.into_iter();
         let mut next = || results.next().unwrap_or_default();
-        let look = Look::read(next())?;
+        let look = PollReading::read(next())?;
         let recent = cells(grouping.read(next())?);
         let trend = if with_trend { trend(&grouping.read(next())?, hour_ago) } else { HashMap::new() };
-        let (clock, mark) = (look.clock, self.begin_looks(look, &axis, from, &recent));
+        let (clock, mark) = (look.clock, self.first_token(look, &axis, from, &recent));
         Ok((Side { clock, mark: Some(mark), recent, from: Some(from), trend, ..Side::default() }, next()))
     }
 
     /// The same for what is judged in memory: only the clock; the deltas start from the mark.
-    async fn side_in_memory(self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<Side> {
+    async fn side_in_memory(self, judge: &WhereClause<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<Side> {
         let Some(axis) = Axis::of(&self.context.layout, judge.only_dead()) else { return Ok(Side::default()) };
         let from = self.poller().start_bucket(&axis, budget).await?;
-        let recount = self.poller().recount_in_memory(&axis, judge, grouping, from, None, budget).await?;
+        let recount = self.poller().count_in_memory(&axis, judge, grouping, from, None, budget).await?;
         let Recent { look, cells: recent, from } = recount;
-        let (clock, mark) = (look.clock, self.begin_looks(look, &axis, from, &recent));
+        let (clock, mark) = (look.clock, self.first_token(look, &axis, from, &recent));
         Ok(Side { clock, mark: Some(mark), recent, from: Some(from), ..Side::default() })
     }
 
     /// What looks go on from that follow a count, which has these of the recent past from a bucket on.
-    fn begin_looks(self, look: Look, axis: &Axis<'_>, from: i64, recent: &[Cell]) -> Token {
+    fn first_token(self, look: PollReading, axis: &Axis<'_>, from: i64, recent: &[Cell]) -> Token {
         self.context.set_clock(look.clock);
         Token::new(look.mark(axis, None).not_before(axis, from).counted(self.context.layout.dialect, recent))
     }
 
-    fn trend_statement(self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
+    fn trend_statement(self, grouping: &Grouping<'_>, judge: &WhereClause<'_>, from: Timestamp) -> Option<Statement> {
         let death = self.context.layout.death(judge.only_dead())?;
         self.at_is_indexed(judge).then(|| {
             let at = death.expr(Rows::All);
@@ -286,14 +299,14 @@ impl<'s> Counter<'s> {
     }
 
     /// Whether the time of death is what the list is ordered by, and so has an index.
-    fn at_is_indexed(self, judge: &Judge<'_>) -> bool {
+    fn at_is_indexed(self, judge: &WhereClause<'_>) -> bool {
         self.context.layout.death(judge.only_dead()).is_some_and(|death| death.indexed.is_some())
     }
 
     /// One step of a count by windows.
     async fn count_windows(
         self,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         mut state: CountState,
         budget: &Budget,
@@ -328,7 +341,7 @@ impl<'s> Counter<'s> {
 
     async fn window_grouped(
         self,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         state: &mut CountState,
         cursor: &Cursor,

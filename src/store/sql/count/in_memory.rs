@@ -8,13 +8,13 @@ use crate::store::sql::count::histogram::Counter;
 use crate::store::sql::count::state::CountState;
 use crate::store::sql::query::columns::Read;
 use crate::store::sql::query::group_by::{Grouping, Tally, example};
-use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::sql::read::chunk_size::TARGET;
 use crate::store::sql::read::scan::Scan;
 use crate::store::{Budget, Cursor, Position, Result, Sort};
 
 /// Whether rows are counted here, one by one: the database cannot judge them, or not tell the values apart.
-pub(crate) fn in_memory(judge: &Judge<'_>, grouping: &Grouping<'_>) -> bool {
+pub(crate) fn in_memory(judge: &WhereClause<'_>, grouping: &Grouping<'_>) -> bool {
     grouping.facet == Facet::Fingerprint || judge.rest.is_some()
 }
 
@@ -41,7 +41,7 @@ impl<'s> Counter<'s> {
     /// Counts the next window in order; its last place, until all are read.
     pub(crate) async fn window_in_memory(
         self,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         state: &mut CountState,
         cursor: &Cursor,
@@ -56,7 +56,7 @@ impl<'s> Counter<'s> {
     /// Counts the next windows of blocks where rows are judged in memory; how far that leads, until all are read.
     pub(crate) async fn rows_of_blocks(
         self,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         state: &mut CountState,
         mut walk: Walk,

@@ -16,7 +16,7 @@ use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::group_by::{Grouping, untrusted};
 use crate::store::sql::query::layout::{Part, part_of_facet};
-use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::sql::read::page::Reader;
 use crate::store::{Budget, Result, SourceError};
 
@@ -142,7 +142,7 @@ impl<'s> Statistics<'s> {
 
     /// An estimate from some blocks of a big table; `None` where it is small, or blocks cannot be taken by chance.
     async fn read_sample(self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
-        let judge = Judge::new(&self.context.layout, &Filter::all(), self.context.server_now());
+        let judge = WhereClause::new(&self.context.layout, &Filter::all(), self.context.server_now());
         let grouping = Grouping { layout: &self.context.layout, facet };
         let blocks = self.reader.blocks(budget).await?;
         let Some(sample) = self.sample_of((SAMPLE, blocks), &judge, &grouping, budget).await? else { return Ok(None) };
@@ -210,7 +210,7 @@ impl<'s> Statistics<'s> {
             };
             return Ok(State::ALL.into_iter().map(|s| (s, count(s))).collect());
         }
-        let judge = Judge::everything(&self.context.layout);
+        let judge = WhereClause::everything(&self.context.layout);
         let mut sql = Sql::new(self.context.layout.dialect);
         sql.push(&format!("SELECT count(*) FROM (SELECT 1 AS one FROM {} WHERE ", self.context.layout.from));
         judge.state(&mut sql, State::Dead);

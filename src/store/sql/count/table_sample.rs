@@ -6,7 +6,7 @@ use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::store::sql::count::statistics::Statistics;
 use crate::store::sql::query::group_by::{Grouping, Tally, untrusted};
-use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::{Budget, Result};
 
 /// Blocks that are read, taken from the whole table.
@@ -20,7 +20,7 @@ impl<'s> Statistics<'s> {
     pub(crate) async fn sample(
         self,
         blocks: Option<u64>,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         budget: &Budget,
     ) -> Result<Option<HashMap<Option<String>, Tally>>> {
@@ -34,7 +34,7 @@ impl<'s> Statistics<'s> {
     pub(crate) async fn sample_of(
         self,
         (most, blocks): (u64, Option<u64>),
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         grouping: &Grouping<'_>,
         budget: &Budget,
     ) -> Result<Option<HashMap<Option<String>, Tally>>> {

@@ -33,7 +33,7 @@ impl Scan<'_> {
         let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
         for segment in &segments {
             let statement = |size| self.counting_statement(order, segment, size, grouping);
-            let (rows, _) = self.paced(grouping.most_rows().min(most), statement).await?;
+            let (rows, _) = self.read_chunk(grouping.most_rows().min(most), statement).await?;
             let counts = read_window(grouping, rows)?;
             sum.values.extend(counts.values);
             sum.looked_at += counts.looked_at;
@@ -98,7 +98,7 @@ fn read_window(grouping: &Grouping<'_>, rows: Vec<Row>) -> Result<WindowCounts> 
     let mut out = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
     for row in rows {
         let mut cells = Cells::new(row);
-        let (value, example) = grouping.told(cells.text()?);
+        let (value, example) = grouping.bar_value(cells.text()?);
         let (n, first, last) = (cells.count()?, cells.int()?.map(Timestamp), cells.int()?.map(Timestamp));
         let tally = Tally { n, first, last, example };
         out.looked_at = out.looked_at.max(cells.count()?);

@@ -140,7 +140,7 @@ fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>, is_
         if let Some(verb) = spec.verbs.get(action).filter(|v| v.disabled.is_none()) {
             let is_undone = action != Action::Replay || is_recallable;
             pieces.extend(verb_pieces(layout, verb, action, target, is_undone));
-            pieces.extend(along_pieces(layout, verb, action, found));
+            pieces.extend(related_pieces(layout, verb, action, found));
         }
     }
     let explainable = |text: &str| target.is_some() || !text.contains("{target}");
@@ -302,7 +302,7 @@ fn verb_pieces(
 }
 
 /// The tables whose rows are kept along; one that is not there has none.
-fn along_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -> Vec<CheckedPiece> {
+fn related_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -> Vec<CheckedPiece> {
     let there = |table: &String| found.neighbours().is_some_and(|tables| tables.contains_key(table));
     let along = verb.along.iter().enumerate().filter(|(_, along)| there(along.table.get_ref()));
     let piece = |(i, along): (usize, &RelatedRows)| {

@@ -3,7 +3,7 @@
 use crate::adapter::{Piece, Verb, VerbStep, pieces};
 use crate::domain::job::State;
 use crate::domain::run_options::Attempts;
-use crate::store::Offers;
+use crate::store::LayoutOptions;
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::template::own_instants;
 use crate::store::sql::schema::destination::CheckedDestination;
@@ -25,7 +25,7 @@ fn asks(text: &str, holes: &[&str]) -> bool {
 }
 
 /// What can be asked for beside verb and jobs: what the texts of the replay that this destination gets ask for.
-pub(crate) fn offers(layout: &Layout, destination: &CheckedDestination) -> Offers {
+pub(crate) fn layout_options(layout: &Layout, destination: &CheckedDestination) -> LayoutOptions {
     let replay = layout.spec.verbs.replay.as_ref().filter(|verb| verb.disabled.is_none());
     let (steps, message): (&[VerbStep], bool) = match (destination, replay) {
         (_, None) => (&[], false),
@@ -45,7 +45,7 @@ pub(crate) fn offers(layout: &Layout, destination: &CheckedDestination) -> Offer
         Some(_) => *state == State::Retrying || !layout.words(*state).is_empty(),
         None => *state == State::Dead,
     };
-    Offers {
+    LayoutOptions {
         to_queue: any("to_queue"),
         attempts,
         states: State::ALL.into_iter().filter(has).collect(),

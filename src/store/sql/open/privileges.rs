@@ -85,7 +85,7 @@ impl<'a> Role<'a> {
     fn gather_all(&self, has_archive: bool, action: Option<Action>, gathered: &mut Gathered) {
         let needs = self.needs();
         let rights = match action {
-            None => Some(needs.look()),
+            None => Some(needs.reading()),
             Some(action) => needs.act(action, self.way).map(|mut rights| {
                 rights.extend(needs.perhaps(action, self.way));
                 rights
@@ -129,8 +129,8 @@ impl<'a> Role<'a> {
     }
 
     /// What it lacks to look.
-    pub(crate) fn lacks_to_look(&self, found: &Found) -> Vec<Grant> {
-        self.missing(found, &CheckedDestination::None, &self.needs().look())
+    pub(crate) fn lacks_to_read(&self, found: &Found) -> Vec<Grant> {
+        self.missing(found, &CheckedDestination::None, &self.needs().reading())
     }
 
     /// What it lacks for an action.

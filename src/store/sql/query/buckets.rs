@@ -139,7 +139,7 @@ impl<'a> Axis<'a> {
 
     /// The clock, the change token, how far the order reaches, what tells of rewritten rows, and whether the server takes
     /// changes; one row.
-    pub(crate) fn look(&self) -> Statement {
+    pub(crate) fn poll_statement(&self) -> Statement {
         let dialect = self.layout.dialect;
         let mut sql = Sql::new(dialect);
         let reach = match self.is_time() {
@@ -154,10 +154,10 @@ impl<'a> Axis<'a> {
     }
 
     /// The counting of the buckets from one on; nothing where the token says that nothing changed since `mark`.
-    pub(crate) fn recount(
+    pub(crate) fn count_since(
         &self,
         grouping: &Grouping<'_>,
-        judge: &crate::store::sql::query::where_clause::Judge<'_>,
+        judge: &crate::store::sql::query::where_clause::WhereClause<'_>,
         from: i64,
         since: Option<&Mark>,
     ) -> Statement {
@@ -192,7 +192,7 @@ impl<'a> Axis<'a> {
 }
 
 /// One look at the database's clock and state.
-pub(crate) struct Look {
+pub(crate) struct PollReading {
     pub(crate) clock: Timestamp,
     token: Option<String>,
     reach: Option<i64>,
@@ -203,7 +203,7 @@ pub(crate) struct Look {
     pub(crate) gate: Option<Gate>,
 }
 
-impl Look {
+impl PollReading {
     pub(crate) fn read(rows: Vec<Row>) -> crate::store::Result<Self> {
         let row = rows.into_iter().next().unwrap_or(Row(Vec::new()));
         let mut cells = Cells::new(row);
@@ -282,7 +282,7 @@ impl Mark {
         let ((polled, missed), (counted, _)) = (Mark::since(polled)?, Mark::since(counted)?);
         Some(match keeps_polls {
             true => (polled.after_count(&counted), missed),
-            false => (counted.settled_by(&polled), missed || !polled.is_same_moment(&counted)),
+            false => (counted.seen_by(&polled), missed || !polled.is_same_moment(&counted)),
         })
     }
 
@@ -314,7 +314,7 @@ impl Mark {
     }
 
     /// The same, of a count: it misses nothing of what a look has told of that came long enough before.
-    fn settled_by(&self, looked: &Mark) -> Self {
+    fn seen_by(&self, looked: &Mark) -> Self {
         let is_settled = looked.unsure.is_none() && self.is_same_moment(looked);
         Self { unsure: self.unsure.clone().filter(|_| !is_settled), ..self.clone() }
     }

@@ -36,7 +36,7 @@ pub(crate) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
     let dialect = layout.dialect;
     let head = || message_head(layout).unwrap_or_else(|| "NULL".to_owned());
     let shown = |part: Part| if extras.record_only { "NULL".to_owned() } else { contract(layout, part) };
-    let whole = |wanted: bool, part: Part| if wanted { whole(layout, part) } else { "NULL".to_owned() };
+    let whole = |wanted: bool, part: Part| if wanted { complete_text(layout, part) } else { "NULL".to_owned() };
     let columns: [String; WIDTH] = [
         layout.key_text.clone(),
         dialect.position(&order.raw, order.kind),
@@ -74,7 +74,7 @@ pub(crate) fn contract(layout: &Layout, part: Part) -> String {
 }
 
 /// A heavy part as a contract column that keeps its bytes, also where they are no text.
-pub(crate) fn whole(layout: &Layout, part: Part) -> String {
+pub(crate) fn complete_text(layout: &Layout, part: Part) -> String {
     layout.part(part).map_or("NULL".to_owned(), |e| layout.dialect.whole_text(&e.raw, e.kind))
 }
 

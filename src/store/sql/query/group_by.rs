@@ -13,7 +13,7 @@ use crate::store::sql::dialect::TextExpression;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{contract, message_head};
 use crate::store::sql::query::layout::{Expr, Layout, Part, part_of_facet};
-use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::query::where_clause::WhereClause;
 
 /// Texts of class and message that are read at a time.
 const MOST_TOLD: usize = 20_000;
@@ -84,7 +84,7 @@ impl Grouping<'_> {
     /// further condition.
     pub(crate) fn statement(
         &self,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         slot: Option<&(dyn Fn(&mut Sql) + Sync)>,
         within: impl FnOnce(&mut Sql),
     ) -> Statement {
@@ -95,7 +95,7 @@ impl Grouping<'_> {
     pub(crate) fn statement_over(
         &self,
         from: &str,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         slot: Option<&(dyn Fn(&mut Sql) + Sync)>,
         within: impl FnOnce(&mut Sql),
     ) -> Statement {
@@ -107,19 +107,19 @@ impl Grouping<'_> {
 
     /// The same, by value alone and quicker, where every row has a time that can be told. Where one has none, it shows as a
     /// value without a first or without a last time; see [`Tally::is_timed`].
-    pub(crate) fn statement_of_timed(&self, judge: &Judge<'_>, within: impl FnOnce(&mut Sql)) -> Statement {
+    pub(crate) fn statement_of_timed(&self, judge: &WhereClause<'_>, within: impl FnOnce(&mut Sql)) -> Statement {
         self.timed_over(&self.layout.from, judge, within)
     }
 
     /// The same over another row source, `t` with what is joined to it.
-    pub(crate) fn timed_over(&self, from: &str, judge: &Judge<'_>, within: impl FnOnce(&mut Sql)) -> Statement {
+    pub(crate) fn timed_over(&self, from: &str, judge: &WhereClause<'_>, within: impl FnOnce(&mut Sql)) -> Statement {
         self.counting(from, judge, &self.at().0, None, within)
     }
 
     fn counting(
         &self,
         from: &str,
-        judge: &Judge<'_>,
+        judge: &WhereClause<'_>,
         time: &str,
         slot: Option<&(dyn Fn(&mut Sql) + Sync)>,
         within: impl FnOnce(&mut Sql),
@@ -163,7 +163,7 @@ impl Grouping<'_> {
         rows.into_iter()
             .map(|row| {
                 let mut cells = Cells::new(row);
-                let (value, example) = self.told(cells.text()?);
+                let (value, example) = self.bar_value(cells.text()?);
                 Ok(Counted {
                     value,
                     slot: cells.int()?,
@@ -180,7 +180,7 @@ impl Grouping<'_> {
 
     /// The value as a bar shows it, with an example where it needs one: what a fingerprint is made of becomes it, so that
     /// several values of the database's may be one.
-    pub(crate) fn told(&self, value: Option<String>) -> (Option<String>, Option<Untrusted>) {
+    pub(crate) fn bar_value(&self, value: Option<String>) -> (Option<String>, Option<Untrusted>) {
         if self.facet != Facet::Fingerprint {
             return (self.word(value), None);
         }

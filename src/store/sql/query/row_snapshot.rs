@@ -91,7 +91,7 @@ impl Keeping {
 }
 
 /// Adds rows of other tables to what was written down of a row.
-pub(crate) fn add_along(kept: &mut String, tables: &[(&str, Vec<String>)]) {
+pub(crate) fn add_related(kept: &mut String, tables: &[(&str, Vec<String>)]) {
     kept.pop();
     let comma = if kept.len() > 1 { "," } else { "" };
     let lists: Vec<String> =
@@ -176,14 +176,14 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 
 /// What was kept of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Kept {
+pub(crate) struct RelatedRow {
     members: Map<String, Value>,
 }
 
 /// A kept value: what it is and its text, or NULL.
 pub(crate) type KeptValue = Option<(ValueSort, String)>;
 
-impl Kept {
+impl RelatedRow {
     /// Reads what [`Keeping::read`] wrote; `None` where it is anything else.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok().map(|members| Self { members })
@@ -200,9 +200,9 @@ impl Kept {
     }
 
     /// The rows of another table that were kept along.
-    pub(crate) fn along(&self, table: &str) -> Vec<Kept> {
+    pub(crate) fn related(&self, table: &str) -> Vec<RelatedRow> {
         let rows = self.members.get(ALONG).and_then(|tables| tables.get(table)).and_then(Value::as_array);
-        let row = |row: &Value| Some(Kept { members: row.as_object()?.clone() });
+        let row = |row: &Value| Some(RelatedRow { members: row.as_object()?.clone() });
         rows.into_iter().flatten().filter_map(row).collect()
     }
 
@@ -240,14 +240,14 @@ impl Kept {
     }
 
     /// Whether every column that was kept has the same value in `other`, as far as `other` has the column.
-    pub(crate) fn stands_in(&self, other: &Kept) -> bool {
+    pub(crate) fn stands_in(&self, other: &RelatedRow) -> bool {
         self.names().all(|name| other.members.get(name).is_none_or(|now| Some(now) == self.members.get(name)))
     }
 }
 
 /// A job of which nothing is known but what was kept.
 pub(crate) fn row_of(id: &str, kept: &str) -> BatchRow {
-    let run_after = Kept::parse(kept).and_then(|kept| kept.run_after());
+    let run_after = RelatedRow::parse(kept).and_then(|kept| kept.run_after());
     BatchRow { id: id.to_owned(), kept: Some(kept.to_owned()), run_after, ..BatchRow::default() }
 }
 
@@ -271,14 +271,14 @@ mod tests {
             text,
             r#"{"t":"\"é","odd":{"text":"61FF"},"nul":{"text":"6100"},"bin":{"bytes":"00FF"},"n":9007199254740993,"r":{"real":"0.1"},"null":null,"@run_after":7}"#
         );
-        let kept = Kept::parse(&text).expect("a row");
+        let kept = RelatedRow::parse(&text).expect("a row");
         assert_eq!(kept.value("n"), Some((ValueSort::Int, "9007199254740993".into())));
         assert_eq!(kept.value("odd"), Some((ValueSort::OddText, "61FF".into())));
         assert_eq!((kept.value("null"), kept.run_after()), (None, Some(Timestamp(7))));
         assert!(kept.names().all(|name| name != RUN_AFTER) && !kept.has("null"));
-        let other = Kept::parse(r#"{"n":9007199254740992}"#).expect("a row");
-        assert!(!kept.stands_in(&other) && kept.stands_in(&Kept::parse(r#"{"new":1}"#).expect("a row")));
-        assert!(Kept::parse("").is_none());
+        let other = RelatedRow::parse(r#"{"n":9007199254740992}"#).expect("a row");
+        assert!(!kept.stands_in(&other) && kept.stands_in(&RelatedRow::parse(r#"{"new":1}"#).expect("a row")));
+        assert!(RelatedRow::parse("").is_none());
     }
 
     #[test]
@@ -287,25 +287,25 @@ mod tests {
         let row = |value| keeping.read(&mut Cells::new(Row(vec![value])), None).expect("a text");
         let text = row(Cell::Odd(b"caf\xe9".to_vec()));
         assert_eq!(text, r#"{"t":{"text":"636166e9"}}"#);
-        assert_eq!(Kept::parse(&text).expect("a row").value("t"), Some((ValueSort::OddText, "636166e9".into())));
+        assert_eq!(RelatedRow::parse(&text).expect("a row").value("t"), Some((ValueSort::OddText, "636166e9".into())));
         assert_ne!(text, row(Cell::Text("caf⟨xE9⟩".into())));
     }
 
     #[test]
     fn rows_that_are_kept_along_are_no_columns_of_the_row() {
         let mut text = r#"{"n":1}"#.to_owned();
-        add_along(
+        add_related(
             &mut text,
             &[("tries", vec![r#"{"at":"a"}"#.to_owned(), r#"{"at":"b"}"#.to_owned()]), ("o", Vec::new())],
         );
         assert_eq!(text, r#"{"n":1,"@along":{"tries":[{"at":"a"},{"at":"b"}],"o":[]}}"#);
-        let kept = Kept::parse(&text).expect("a row");
+        let kept = RelatedRow::parse(&text).expect("a row");
         assert_eq!(kept.names().collect::<Vec<_>>(), ["n"]);
-        let tries: Vec<KeptValue> = kept.along("tries").iter().map(|row| row.value("at")).collect();
+        let tries: Vec<KeptValue> = kept.related("tries").iter().map(|row| row.value("at")).collect();
         assert_eq!(tries, [Some((ValueSort::Text, "a".to_owned())), Some((ValueSort::Text, "b".to_owned()))]);
-        assert!(kept.along("o").is_empty() && kept.along("none").is_empty());
+        assert!(kept.related("o").is_empty() && kept.related("none").is_empty());
         let mut bare = "{}".to_owned();
-        add_along(&mut bare, &[]);
+        add_related(&mut bare, &[]);
         assert_eq!(bare, r#"{"@along":{}}"#);
     }
 

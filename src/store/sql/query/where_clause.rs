@@ -30,7 +30,7 @@ pub(crate) struct Extras {
 }
 
 /// A filter made ready for one layout.
-pub(crate) struct Judge<'a> {
+pub(crate) struct WhereClause<'a> {
     layout: &'a Layout,
     exact: Vec<Clause>,
     loose: Vec<Clause>,
@@ -43,7 +43,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) extras: Extras,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> WhereClause<'a> {
     /// Splits a filter between the database and us. Times that are still relative count from `now`: a bound that was
     /// dropped would select more than was meant.
     pub(crate) fn new(layout: &'a Layout, filter: &Filter, now: Timestamp) -> Self {
@@ -182,13 +182,13 @@ impl<'a> Judge<'a> {
     fn roughly(&self, sql: &mut Sql, rows: Rows) {
         let Some(death) = self.death().filter(|death| !death.falls_back || rows == Rows::Timed) else { return };
         let expr = death.expr(rows);
-        for (from, to) in self.spans() {
+        for (from, to) in self.time_ranges() {
             self.layout.dialect.roughly(sql, &expr.raw, expr.kind, from, to);
         }
     }
 
     /// The times from which and until which a job must have died that passes, of each clause that names one span.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = (Option<Timestamp>, Option<Timestamp>)> {
+    pub(crate) fn time_ranges(&self) -> impl Iterator<Item = (Option<Timestamp>, Option<Timestamp>)> {
         let at = |bound: &Option<TimeBound>| match bound {
             Some(TimeBound::At(at)) => Some(*at),
             _ => None,
@@ -472,7 +472,7 @@ mod tests {
             ("-native:x", false),
         ] {
             let filter = Filter::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
-            assert_eq!(Judge::new(&layout, &filter, Timestamp(0)).only_dead(), is_dead_only, "{text}");
+            assert_eq!(WhereClause::new(&layout, &filter, Timestamp(0)).only_dead(), is_dead_only, "{text}");
         }
     }
 }

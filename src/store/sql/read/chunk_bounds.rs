@@ -152,7 +152,9 @@ impl ChunkReader<'_> {
             let Some(place) = scale.read(key.as_str()).filter(|place| *place < top) else { break };
             let here = Keys { before: end.key.cloned(), down_to: Some(key.clone()) };
             let all = Keys { down_to: None, ..here.clone() };
-            let Some([left, told]) = self.told_of(&[&all, &here].map(|keys| self.plan(keys))).await? else { break };
+            let Some([left, told]) = self.expected_rows(&[&all, &here].map(|keys| self.plan(keys))).await? else {
+                break;
+            };
             // The window would be all that is left, or both are what no estimate exceeds: half of what the table was noted to hold.
             if left <= wanted / SLACK || told >= left {
                 break;
@@ -197,7 +199,7 @@ impl ChunkReader<'_> {
     }
 
     /// How many rows these plans have to read; `None` where that cannot be told.
-    async fn told_of<const N: usize>(self, plans: &[Statement; N]) -> Result<Option<[u64; N]>> {
+    async fn expected_rows<const N: usize>(self, plans: &[Statement; N]) -> Result<Option<[u64; N]>> {
         let results = match self.engine.read(plans, self.budget).await {
             Ok(results) => results,
             // Who may read a table may still be refused its plan.

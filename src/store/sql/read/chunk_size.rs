@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::store::SourceError;
-use crate::store::sql::read::range_estimate::Outlook;
+use crate::store::sql::read::range_estimate::RangeEstimate;
 
 /// What a window is meant to take.
 pub(crate) const TARGET: Duration = Duration::from_millis(150);
@@ -44,7 +44,7 @@ pub(crate) struct Yield {
 }
 
 /// What is remembered from scan to scan.
-pub(crate) struct Pace {
+pub(crate) struct ChunkSizes {
     rows: AtomicUsize,
     blocks: AtomicU64,
     /// How many keys the last window reached over and how many rows it was taken to hold, where the table is stored by its key.
@@ -56,12 +56,12 @@ pub(crate) struct Pace {
     /// The same of the last window alone.
     latest: Mutex<HashMap<String, Yield>>,
     /// What is expected of questions whose rows may lie far apart, and since when.
-    outlooks: Mutex<HashMap<String, (Instant, Option<Outlook>)>>,
+    outlooks: Mutex<HashMap<String, (Instant, Option<RangeEstimate>)>>,
     /// Whether every question counts as slow, and windows stay small.
     gentle: bool,
 }
 
-impl Pace {
+impl ChunkSizes {
     pub(crate) fn new(gentle: bool) -> Self {
         let (rows, blocks) = if gentle { (LEAST, LEAST_BLOCKS) } else { (FIRST, FIRST_BLOCKS) };
         let (rows, blocks) = (AtomicUsize::new(rows), AtomicU64::new(blocks));
@@ -161,13 +161,13 @@ impl Pace {
     }
 
     /// What is expected of a question, where that was asked no longer ago than this.
-    pub(crate) fn outlook(&self, question: &str, age: Duration) -> Option<Option<Outlook>> {
+    pub(crate) fn estimate(&self, question: &str, age: Duration) -> Option<Option<RangeEstimate>> {
         let outlooks = self.outlooks.lock().unwrap_or_else(|p| p.into_inner());
         outlooks.get(question).filter(|(asked, _)| asked.elapsed() < age).map(|(_, outlook)| *outlook)
     }
 
     /// Takes note of what has come of that since.
-    pub(crate) fn revise(&self, question: &str, outlook: Option<Outlook>) {
+    pub(crate) fn revise(&self, question: &str, outlook: Option<RangeEstimate>) {
         let mut outlooks = self.outlooks.lock().unwrap_or_else(|p| p.into_inner());
         if let Some(known) = outlooks.get_mut(question) {
             known.1 = outlook;
@@ -175,7 +175,7 @@ impl Pace {
     }
 
     /// Takes note of what is expected of a question from now on.
-    pub(crate) fn expect(&self, question: &str, outlook: Option<Outlook>) {
+    pub(crate) fn expect(&self, question: &str, outlook: Option<RangeEstimate>) {
         let mut outlooks = self.outlooks.lock().unwrap_or_else(|p| p.into_inner());
         if outlooks.len() > REMEMBERED {
             outlooks.clear();
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_window_is_made_for_the_hits_that_are_wanted_of_it() {
-        let pace = Pace::new(false);
+        let pace = ChunkSizes::new(false);
         assert_eq!(pace.rows_for("q", 3_000), usize::MAX, "nothing is known yet");
         pace.found("q", Yield { rows: 100_000, hits: 20_000 });
         assert_eq!(pace.rows_for("q", 3_000), rung(18_750));
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_window_shrinks_to_a_single_row_where_it_must_and_grows_again() {
         for gentle in [false, true] {
-            let pace = Pace::new(gentle);
+            let pace = ChunkSizes::new(gentle);
             let mut tried = vec![pace.window(MOST)];
             while pace.back_off(pace.window(MOST)) {
                 tried.push(pace.window(MOST));

@@ -18,7 +18,7 @@ use crate::domain::job::JobId;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::layout::Layout;
-use crate::store::sql::read::chunk_size::{LEAST_BLOCKS, Pace, TARGET};
+use crate::store::sql::read::chunk_size::{ChunkSizes, LEAST_BLOCKS, TARGET};
 use crate::store::sql::read::page::Reader;
 use crate::store::{Budget, Result};
 
@@ -144,7 +144,7 @@ pub(crate) fn share(left: u64, blocks: u64) -> f32 {
 pub(crate) struct ChunkReader<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) layout: &'a Layout,
-    pub(crate) pace: &'a Pace,
+    pub(crate) pace: &'a ChunkSizes,
     pub(crate) budget: &'a Budget,
 }
 

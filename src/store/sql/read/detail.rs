@@ -10,7 +10,7 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::{WIDTH, contract, read, select, whole};
+use crate::store::sql::query::columns::{WIDTH, complete_text, contract, read, select};
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::where_clause::Extras;
 use crate::store::{Budget, Result, SortKey};
@@ -36,7 +36,7 @@ impl<'s> Details<'s> {
         let mut sql = Sql::new(layout.dialect);
         sql.push("SELECT ");
         select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
-        let backtrace = whole(layout, Part::Backtrace);
+        let backtrace = complete_text(layout, Part::Backtrace);
         sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
         let others = others(layout);
         for column in &others {

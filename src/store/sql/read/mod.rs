@@ -12,12 +12,12 @@ pub(super) mod unordered;
 
 use std::sync::Mutex;
 
-use chunk_size::Pace;
+use chunk_size::ChunkSizes;
 use page::AxisEnds;
 
 /// What reading remembers from one call to the next.
 pub(crate) struct ReadMemory {
-    pub(crate) pace: Pace,
+    pub(crate) pace: ChunkSizes,
     /// The newest and oldest instant of death, when it was last asked for.
     pub(crate) span: Mutex<Option<AxisEnds>>,
 }
@@ -25,6 +25,6 @@ pub(crate) struct ReadMemory {
 impl ReadMemory {
     /// Where it is `gentle`, tables are read in bounded windows only.
     pub(crate) fn new(gentle: bool) -> Self {
-        Self { pace: Pace::new(gentle), span: Mutex::new(None) }
+        Self { pace: ChunkSizes::new(gentle), span: Mutex::new(None) }
     }
 }

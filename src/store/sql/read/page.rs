@@ -14,10 +14,10 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{read, select};
 use crate::store::sql::query::layout::Expr;
 use crate::store::sql::query::lookup_parts::json_bytes;
-use crate::store::sql::query::row_snapshot::{Kept, row_of};
+use crate::store::sql::query::row_snapshot::{RelatedRow, row_of};
 use crate::store::sql::query::snapshot_members::narrowed;
 use crate::store::sql::query::template::{Fill, expand};
-use crate::store::sql::query::where_clause::{Extras, Judge};
+use crate::store::sql::query::where_clause::{Extras, WhereClause};
 use crate::store::sql::read::ReadMemory;
 use crate::store::sql::read::scan::{Scan, Step};
 use crate::store::{Budget, Cursor, Entry, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, SourceError};
@@ -45,7 +45,7 @@ pub(crate) struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    pub(crate) fn scan<'a>(self, judge: &'a Judge<'a>, sort: Sort, budget: &'a Budget) -> Scan<'a>
+    pub(crate) fn scan<'a>(self, judge: &'a WhereClause<'a>, sort: Sort, budget: &'a Budget) -> Scan<'a>
     where
         's: 'a,
     {
@@ -71,9 +71,9 @@ impl<'s> Reader<'s> {
         newest: usize,
         budget: &Budget,
     ) -> Result<Page> {
-        let judge = Judge::new(&self.context.layout, &query.filter, self.context.server_now());
+        let judge = WhereClause::new(&self.context.layout, &query.filter, self.context.server_now());
         let mut scan = Scan { apart, newest, ..self.scan(&judge, query.sort, budget) };
-        scan.outlook = self.outlook(&scan).await?;
+        scan.outlook = self.estimate(&scan).await?;
         let step = scan.step(&query.cursor, query.limit.max(1)).await?;
         let (sort, forward) = (query.sort, query.cursor.is_forward());
         let next = step.last.clone().map(if forward { Cursor::After } else { Cursor::Before });
@@ -107,12 +107,12 @@ impl<'s> Reader<'s> {
 
     /// The next jobs of a cohort, with what the record keeps of them.
     pub(crate) async fn read_cohort(self, query: PageQuery, budget: &Budget) -> Result<Page> {
-        let mut judge = Judge::new(&self.context.layout, &query.filter, self.context.server_now());
+        let mut judge = WhereClause::new(&self.context.layout, &query.filter, self.context.server_now());
         // What is judged in memory is judged by all the light columns.
         judge.extras.record_only = judge.rest.is_none();
         judge.extras.lineage = true;
         let mut scan = self.scan(&judge, query.sort, budget);
-        scan.outlook = self.outlook(&scan).await?;
+        scan.outlook = self.estimate(&scan).await?;
         let step = scan.step(&query.cursor, query.limit.min(COHORT)).await?;
         let next = step.last.clone().map(Cursor::After);
         let rows = step.looked_at.unwrap_or(step.rows.len() as u64);
@@ -137,7 +137,7 @@ impl<'s> Reader<'s> {
         // Jobs without a row any more are asked about too.
         let kept: HashMap<&str, &str> = kept.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
         // What was erased since is an empty text.
-        let known = |id: &String| kept.get(id.as_str()).filter(|text| Kept::parse(text).is_some());
+        let known = |id: &String| kept.get(id.as_str()).filter(|text| RelatedRow::parse(text).is_some());
         let row = |id: &String| match known(id) {
             Some(text) => row_of(id, text),
             None => BatchRow { id: id.clone(), ..BatchRow::default() },
@@ -159,7 +159,7 @@ impl<'s> Reader<'s> {
                 let mut cells = Cells::new(row);
                 let (id, word, error) = (cells.text()?, cells.text()?, cells.untrusted()?);
                 if let Some(id) = id {
-                    let fate = fate(word.as_deref().unwrap_or_default(), error)?;
+                    let fate = replay_status(word.as_deref().unwrap_or_default(), error)?;
                     let told = fates.remove(&id).map_or_else(|| fate.clone(), |other| either(other, fate.clone()));
                     fates.insert(id, told);
                 }
@@ -169,7 +169,7 @@ impl<'s> Reader<'s> {
         Ok(ids.iter().map(|id| (id.clone(), fates.remove(id.as_str()).unwrap_or_else(missing))).collect())
     }
 
-    async fn share_of(self, step: &Step, judge: &Judge<'_>, sort: Sort, forward: bool) -> f32 {
+    async fn share_of(self, step: &Step, judge: &WhereClause<'_>, sort: Sort, forward: bool) -> f32 {
         let Some(last) = &step.last else { return 1.0 };
         if sort.key != SortKey::Time {
             return 0.0;
@@ -249,7 +249,7 @@ fn either(one: ReplayStatus, other: ReplayStatus) -> ReplayStatus {
     }
 }
 
-fn fate(word: &str, error: Option<Untrusted>) -> Result<ReplayStatus> {
+fn replay_status(word: &str, error: Option<Untrusted>) -> Result<ReplayStatus> {
     Ok(match word {
         "queued" => ReplayStatus::Queued,
         "running" => ReplayStatus::Running,

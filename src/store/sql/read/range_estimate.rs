@@ -22,7 +22,7 @@ const LONGEST: f64 = 1e6;
 
 /// What is expected of a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Outlook {
+pub(crate) struct RangeEstimate {
     /// Rows that pass.
     passing: u64,
     /// Rows of the time that is asked for, of whatever value.
@@ -48,7 +48,7 @@ pub(crate) enum RangeMethod {
     Spans(u64),
 }
 
-impl Outlook {
+impl RangeEstimate {
     /// By the planner alone.
     pub(crate) fn planned(passing: u64, among: u64, ends: (i64, i64)) -> Self {
         let apart = ends.0.saturating_sub(ends.1).max(1) as f64 / passing.max(1) as f64;
@@ -56,7 +56,7 @@ impl Outlook {
     }
 
     /// The way to `wanted` rows; nobody looks at them where it `is_whole`.
-    pub(crate) fn way(&self, wanted: usize, is_whole: bool) -> RangeMethod {
+    pub(crate) fn range_method(&self, wanted: usize, is_whole: bool) -> RangeMethod {
         let between = self.among.saturating_mul(wanted as u64) / self.passing.max(1);
         // Where the planner would read along the time, it would read all of the span.
         let is_cheaper = between.saturating_mul(CHEAPER) > self.passing;
@@ -101,7 +101,7 @@ pub(crate) struct Span {
 
 impl Span {
     /// The one that is expected to hold so many rows that pass, of `most` rows at the most, from a place on the axis.
-    pub(crate) fn holding(wanted: usize, most: u64, outlook: &Outlook, here: i64, descending: bool) -> Self {
+    pub(crate) fn holding(wanted: usize, most: u64, outlook: &RangeEstimate, here: i64, descending: bool) -> Self {
         let (newest, oldest) = outlook.ends;
         let a_row = newest.saturating_sub(oldest).max(1) as f64 / outlook.among.max(1) as f64;
         let micros = (outlook.apart * outlook.gap * wanted as f64 * AMPLE).min(a_row * most as f64);
@@ -120,28 +120,28 @@ mod tests {
 
     const HOUR: i64 = 3_600_000_000;
 
-    fn of_ten_million(passing: u64) -> Outlook {
-        Outlook::planned(passing, 10_000_000, (100 * HOUR, 0))
+    fn of_ten_million(passing: u64) -> RangeEstimate {
+        RangeEstimate::planned(passing, 10_000_000, (100 * HOUR, 0))
     }
 
-    fn span_of(outlook: &Outlook) -> f64 {
+    fn span_of(outlook: &RangeEstimate) -> f64 {
         Span::holding(25, 140_000, outlook, 50 * HOUR, true).micros
     }
 
     #[test]
     fn a_page_touches_few_blocks_whichever_way_it_is_read() {
-        let way = |passing| of_ten_million(passing).way(25, false);
+        let way = |passing| of_ten_million(passing).range_method(25, false);
         assert_eq!(way(150_000), RangeMethod::InOrder(13), "one in 67: some 150 blocks of the table");
         assert_eq!(way(109_000), RangeMethod::InOrder(9));
         assert_eq!(way(37_000), RangeMethod::Spans(73_000), "37 blocks of one index, up to 73 of the other");
         assert_eq!(way(2_000), RangeMethod::Spans(108_000));
         assert_eq!(way(37), RangeMethod::Spans(110_000));
         // Ten times as many rows, and entries that are no longer gone through for a page.
-        let large = Outlook { among: 1_000_000_000, ..of_ten_million(5_000_000) };
-        assert_eq!(large.way(25, false), RangeMethod::InOrder(4));
+        let large = RangeEstimate { among: 1_000_000_000, ..of_ten_million(5_000_000) };
+        assert_eq!(large.range_method(25, false), RangeMethod::InOrder(4));
         // Whoever wants them all is given as many as he asks for.
-        assert_eq!(of_ten_million(109_000).way(2_000, true), RangeMethod::Spans(MOST));
-        assert_eq!(of_ten_million(160_000).way(25, true), RangeMethod::InOrder(25));
+        assert_eq!(of_ten_million(109_000).range_method(2_000, true), RangeMethod::Spans(MOST));
+        assert_eq!(of_ten_million(160_000).range_method(25, true), RangeMethod::InOrder(25));
     }
 
     #[test]

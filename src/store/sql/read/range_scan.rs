@@ -20,7 +20,7 @@ use crate::store::sql::query::time_of_death::Rows;
 use crate::store::sql::read::chunk_size::TARGET;
 use crate::store::sql::read::chunks::MANY;
 use crate::store::sql::read::page::{Reader, axis_value};
-use crate::store::sql::read::range_estimate::{MOST, Outlook, RangeMethod, Span};
+use crate::store::sql::read::range_estimate::{MOST, RangeEstimate, RangeMethod, Span};
 use crate::store::sql::read::scan::{Scan, Segment, Step, directly};
 use crate::store::{Result, SortKey, SourceError};
 
@@ -40,10 +40,10 @@ const EXPECTED: Duration = Duration::from_secs(300);
 
 impl<'s> Reader<'s> {
     /// What is expected of the rows of a scan; `None` where they are read in order all the same.
-    pub(crate) async fn outlook(self, scan: &Scan<'_>) -> Result<Option<Outlook>> {
-        let Some(question) = scan.seldom_question()? else { return Ok(None) };
+    pub(crate) async fn estimate(self, scan: &Scan<'_>) -> Result<Option<RangeEstimate>> {
+        let Some(question) = scan.rare_value_question()? else { return Ok(None) };
         let known =
-            || self.memory.pace.outlook(&question, EXPECTED).or_else(|| self.memory.pace.outlook(SMALL, EXPECTED));
+            || self.memory.pace.estimate(&question, EXPECTED).or_else(|| self.memory.pace.estimate(SMALL, EXPECTED));
         if let Some(known) = known() {
             return Ok(known);
         }
@@ -59,7 +59,7 @@ impl<'s> Reader<'s> {
     }
 
     /// The same by the planner; `None` where it cannot be told now.
-    async fn planned(self, scan: &Scan<'_>) -> Result<Option<Option<Outlook>>> {
+    async fn planned(self, scan: &Scan<'_>) -> Result<Option<Option<RangeEstimate>>> {
         let (dialect, from, order) = (self.context.layout.dialect, &self.context.layout.from, scan.order()?);
         let all = Segment { null: false, from: None };
         let explained = |Statement { sql, binds }: Statement| Statement { sql: dialect.explain(&sql), binds };
@@ -95,15 +95,16 @@ impl<'s> Reader<'s> {
             return Ok(Some(None));
         }
         let Some((newest, oldest)) = self.ends(order, dead).await else { return Ok(None) };
-        let newest = scan.judge.spans().filter_map(|(_, to)| to).fold(newest, |newest, to| newest.min(to.0));
-        let oldest = scan.judge.spans().filter_map(|(from, _)| from).fold(oldest, |oldest, from| oldest.max(from.0));
-        Ok(Some(Some(Outlook::planned(passing, among, (newest, oldest)))))
+        let newest = scan.judge.time_ranges().filter_map(|(_, to)| to).fold(newest, |newest, to| newest.min(to.0));
+        let oldest =
+            scan.judge.time_ranges().filter_map(|(from, _)| from).fold(oldest, |oldest, from| oldest.max(from.0));
+        Ok(Some(Some(RangeEstimate::planned(passing, among, (newest, oldest)))))
     }
 }
 
 impl Scan<'_> {
     /// What is remembered of a question by, where its rows may be found by one index and lie in the order of another.
-    fn seldom_question(&self) -> Result<Option<String>> {
+    fn rare_value_question(&self) -> Result<Option<String>> {
         let (judge, layout) = (self.judge, self.layout);
         let is_by_time = self.sort.key == SortKey::Time;
         if !is_by_time || layout.dialect.together().is_none() || !layout.join.is_empty() {
@@ -120,7 +121,7 @@ impl Scan<'_> {
     }
 
     /// The next rows by spans where that is the way to them; else how many are to be read in order at once.
-    pub(crate) async fn seldom(
+    pub(crate) async fn scan_rare_value(
         &self,
         order: &Expr,
         forward: bool,
@@ -130,11 +131,11 @@ impl Scan<'_> {
         let (Some(outlook), [first @ Segment { null: false, .. }, others @ ..]) = (self.outlook, segments) else {
             return Ok((None, wanted));
         };
-        let most = match outlook.way(wanted, self.apart == usize::MAX) {
+        let most = match outlook.range_method(wanted, self.apart == usize::MAX) {
             RangeMethod::InOrder(rows) => return Ok((None, rows)),
             RangeMethod::Spans(most) => most,
         };
-        let step = self.by_spans(order, forward, first, (wanted, most), outlook).await?;
+        let step = self.scan_time_ranges(order, forward, first, (wanted, most), outlook).await?;
         let (is_last, left) =
             step.as_ref().map_or((false, 0), |s| (s.last.is_none(), wanted.saturating_sub(s.rows.len())));
         if !is_last || left == 0 || others.is_empty() {
@@ -163,15 +164,15 @@ impl Scan<'_> {
     }
 
     /// Reads the next rows by spans of `most` rows; `None` where that takes too long, or too many died at one instant.
-    async fn by_spans(
+    async fn scan_time_ranges(
         &self,
         order: &Expr,
         forward: bool,
         segment: &Segment,
         (wanted, most): (usize, u64),
-        mut outlook: Outlook,
+        mut outlook: RangeEstimate,
     ) -> Result<Option<Step>> {
-        let (began, question) = (Instant::now(), self.seldom_question()?.unwrap_or_default());
+        let (began, question) = (Instant::now(), self.rare_value_question()?.unwrap_or_default());
         let descending = self.sort.descending == forward;
         let (mut here, mut tries) = (segment.clone(), 0);
         if here.from.is_none() {
@@ -311,7 +312,7 @@ fn died_at_once(rows: &[Read]) -> bool {
 }
 
 /// Where a segment begins on the axis; `None` for what is no instant of the calendar, and lies behind all that are, or before.
-fn start_of(order: &Expr, segment: &Segment, outlook: &Outlook, descending: bool) -> Option<i64> {
+fn start_of(order: &Expr, segment: &Segment, outlook: &RangeEstimate, descending: bool) -> Option<i64> {
     let start = if descending { outlook.ends.0 } else { outlook.ends.1 };
     segment.from.as_ref().map_or(Some(start), |place| axis_value(order, place))
 }

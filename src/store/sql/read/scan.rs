@@ -16,9 +16,9 @@ use crate::store::sql::query::buckets::Axis;
 use crate::store::sql::query::columns::{Read, read, select};
 use crate::store::sql::query::layout::{Expr, Layout};
 use crate::store::sql::query::time_of_death::Rows;
-use crate::store::sql::query::where_clause::Judge;
-use crate::store::sql::read::chunk_size::{MOST_HEAVY, Pace, TARGET, Yield, up_to};
-use crate::store::sql::read::range_estimate::Outlook;
+use crate::store::sql::query::where_clause::WhereClause;
+use crate::store::sql::read::chunk_size::{ChunkSizes, MOST_HEAVY, TARGET, Yield, up_to};
+use crate::store::sql::read::range_estimate::RangeEstimate;
 use crate::store::{Budget, Cursor, Position, Result, Sort, SourceError};
 
 /// How long the direct statement may take before windows are used instead; where it asks of nothing but payloads no index
@@ -30,8 +30,8 @@ const DIRECT_OF_PAYLOADS: Duration = Duration::from_millis(50);
 pub(crate) struct Scan<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) layout: &'a Layout,
-    pub(crate) pace: &'a Pace,
-    pub(crate) judge: &'a Judge<'a>,
+    pub(crate) pace: &'a ChunkSizes,
+    pub(crate) judge: &'a WhereClause<'a>,
     pub(crate) sort: Sort,
     pub(crate) budget: &'a Budget,
     /// Only rows before this bucket of the axis of looks are asked for; the others are counted already.
@@ -41,7 +41,7 @@ pub(crate) struct Scan<'a> {
     /// Rows that windows look at, at the most, before it is asked whether there is a better way.
     pub(crate) newest: usize,
     /// What is expected of rows that may lie far apart.
-    pub(crate) outlook: Option<Outlook>,
+    pub(crate) outlook: Option<RangeEstimate>,
 }
 
 /// What one step of a scan found, in reading order.
@@ -72,7 +72,7 @@ impl Scan<'_> {
         // Along the order as long as jobs are mostly dead, and else by what finds the few that are. Where the planner knows which
         // it is, both are one statement, and the question of the second is known to be slow.
         let at_once = if self.judge.lies_apart(self.sort.key) { limit.min(self.apart) } else { limit };
-        let at_once = match self.seldom(order, forward, &segments, at_once).await? {
+        let at_once = match self.scan_rare_value(order, forward, &segments, at_once).await? {
             (Some(step), _) => return Ok(step),
             (None, at_once) => at_once,
         };
@@ -183,7 +183,7 @@ impl Scan<'_> {
         most: usize,
     ) -> Result<(Vec<Read>, u64, Option<Position>)> {
         let most = if self.judge.rest.is_some() { MOST_HEAVY.min(most) } else { most };
-        let (rows, size) = self.paced(most, |size| self.window_statement(order, segment, forward, size)).await?;
+        let (rows, size) = self.read_chunk(most, |size| self.window_statement(order, segment, forward, size)).await?;
         let mut reads: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
         let edge = u64::try_from(size).unwrap_or(u64::MAX);
         let end = reads.iter().find(|r| r.number == edge).map(|r| r.entry.position.clone());
@@ -201,7 +201,11 @@ impl Scan<'_> {
     }
 
     /// Reads a window, a smaller one each time that it takes too long: what was not looked at must never pass for the end.
-    pub(crate) async fn paced(&self, most: usize, statement: impl Fn(usize) -> Statement) -> Result<(Vec<Row>, usize)> {
+    pub(crate) async fn read_chunk(
+        &self,
+        most: usize,
+        statement: impl Fn(usize) -> Statement,
+    ) -> Result<(Vec<Row>, usize)> {
         loop {
             let (size, began) = (self.pace.window(most), Instant::now());
             match self.engine.read(&[statement(size)], self.budget).await {

@@ -14,7 +14,7 @@ use crate::domain::job::JobId;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{Read, read, select};
 use crate::store::sql::query::layout::Expr;
-use crate::store::sql::query::where_clause::{Judge, has_span};
+use crate::store::sql::query::where_clause::{WhereClause, has_span};
 use crate::store::sql::read::chunk_size::{LEAST_BLOCKS, TARGET, Yield};
 use crate::store::sql::read::chunks::{ChunkEnd, ChunkReader, ROWS_OF_BLOCK, Window, share};
 use crate::store::sql::read::page::Reader;
@@ -87,7 +87,7 @@ impl<'s> Reader<'s> {
         mut at: BlocksLeft,
         budget: &Budget,
     ) -> Result<Page> {
-        let judge = Judge::new(&self.context.layout, &query.filter, self.context.server_now());
+        let judge = WhereClause::new(&self.context.layout, &query.filter, self.context.server_now());
         let scan = self.scan(&judge, query.sort, budget);
         let (began, mut entries) = (Instant::now(), Vec::new());
         while at.left > at.floor {
@@ -146,7 +146,7 @@ impl Scan<'_> {
         sql.push(" AND ");
         window.push(&mut sql, self.layout);
         if let Some(at) = ahead {
-            self.ahead(&mut sql, order, at);
+            self.push_beyond(&mut sql, order, at);
         }
         // No ORDER BY: the planner would take the index that serves it. The least of windows gives all that it has.
         if window.blocks > LEAST_BLOCKS {
@@ -156,7 +156,7 @@ impl Scan<'_> {
     }
 
     /// Writes a further condition: that a row lies ahead of a search.
-    fn ahead(&self, sql: &mut Sql, order: &Expr, at: &Unordered) {
+    fn push_beyond(&self, sql: &mut Sql, order: &Expr, at: &Unordered) {
         // Rows without a value stand behind all that have one.
         let until = at.until.as_ref().filter(|place| place.key.is_some());
         let nullable = order.nullable && !self.layout.is_key(order) && until.is_none();

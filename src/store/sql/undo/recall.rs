@@ -13,7 +13,7 @@ use crate::domain::job::JobId;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::row_snapshot::{Kept, row_of};
+use crate::store::sql::query::row_snapshot::{RelatedRow, row_of};
 use crate::store::sql::query::snapshot_members::narrowed;
 use crate::store::sql::query::template::{Fill, expand, push};
 use crate::store::sql::undo::restore::Restore;
@@ -148,7 +148,7 @@ impl<'s> Recall<'s> {
         let needs = self.context.layout.spec.verbs.replay.as_ref().is_some_and(|verb| verb.keep != Keep::Whole(false));
         let mut rows = Vec::new();
         for row in found.rows {
-            match kept.get(row.id.as_str()).filter(|text| Kept::parse(text).is_some()) {
+            match kept.get(row.id.as_str()).filter(|text| RelatedRow::parse(text).is_some()) {
                 Some(text) => rows.push(row_of(&row.id, text)),
                 None if needs => found.settled.push((JobId::new(&row.id), failed(NOTHING_KEPT))),
                 None => rows.push(row),
@@ -196,7 +196,7 @@ impl<'s> Recall<'s> {
             return Ok(LiveJobs { rows: ids.iter().map(|id| bare(id)).collect(), settled: Vec::new() });
         }
         if let Asker::Tx(tx) = asker {
-            let Held { rows, settled, .. } = BatchWriter::new(self.context).hold(tx, work, ids).await?;
+            let Held { rows, settled, .. } = BatchWriter::new(self.context).lock_rows(tx, work, ids).await?;
             return Ok(LiveJobs { rows, settled });
         }
         let mut found = LiveJobs { rows: Vec::new(), settled: Vec::new() };

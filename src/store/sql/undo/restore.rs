@@ -11,7 +11,7 @@ use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{BatchRow, Dialect, Place, ValueSort};
 use crate::store::sql::query::lookup_parts::json_bytes;
-use crate::store::sql::query::row_snapshot::{Keeping, Kept, row_of};
+use crate::store::sql::query::row_snapshot::{Keeping, RelatedRow, row_of};
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::write::batch::{Attempt, failed, undo, with_all};
 use crate::store::sql::write::dry_run::{Asker, DryRun};
@@ -45,7 +45,7 @@ struct Slots {
 
 impl Slots {
     /// Whether some value of a row is taken only by an INSERT that takes others too, whatever becomes of them.
-    fn grudges(&self, dialect: &dyn Dialect, kept: &Kept) -> bool {
+    fn grudges(&self, dialect: &dyn Dialect, kept: &RelatedRow) -> bool {
         kept.names().any(|name| match (self.columns.get(name), kept.value(name)) {
             (Some(target), Some((ValueSort::Text, text))) => dialect.is_grudged(&target.data_type, &text),
             _ => false,
@@ -53,7 +53,7 @@ impl Slots {
     }
 
     /// Why some of these rows have no place in it any more.
-    fn missing(&self, rows: &[Kept], what: &str) -> Option<String> {
+    fn missing(&self, rows: &[RelatedRow], what: &str) -> Option<String> {
         rows.iter().find_map(|kept| {
             let gone: Vec<&str> =
                 kept.names().filter(|name| !self.columns.contains_key(*name) && kept.has(name)).collect();
@@ -127,7 +127,7 @@ impl<'s> Restore<'s> {
         let kept = work.snapshots();
         let place = |id: &String| match (there.contains(id), kept.get(id.as_str())) {
             (true, _) => JobResult::Skipped(SkipReason::AlreadyThere),
-            (false, Some(text)) if Kept::parse(text).is_some() => JobResult::Done,
+            (false, Some(text)) if RelatedRow::parse(text).is_some() => JobResult::Done,
             (false, _) => failed(NO_COPY),
         };
         Ok(ids.iter().map(|id| (JobId::new(id), place(id))).collect())
@@ -169,10 +169,11 @@ impl<'s> Restore<'s> {
             others.push((along, self.slots(asker, along.table.get_ref()).await?));
         }
         let (mut lost, mut found, mut careful) = (Vec::new(), [Vec::new(), Vec::new()], Vec::new());
-        let mut tables: Vec<Vec<Kept>> = vec![Vec::new(); others.len()];
+        let mut tables: Vec<Vec<RelatedRow>> = vec![Vec::new(); others.len()];
         for row in rows {
-            let kept = row.kept.as_deref().and_then(Kept::parse).unwrap_or_default();
-            let below: Vec<Vec<Kept>> = others.iter().map(|(along, _)| kept.along(along.table.get_ref())).collect();
+            let kept = row.kept.as_deref().and_then(RelatedRow::parse).unwrap_or_default();
+            let below: Vec<Vec<RelatedRow>> =
+                others.iter().map(|(along, _)| kept.related(along.table.get_ref())).collect();
             let missing = own.missing(std::slice::from_ref(&kept), "the table");
             let missing = missing.or_else(|| {
                 let each = others.iter().zip(&below);
@@ -208,8 +209,14 @@ impl<'s> Restore<'s> {
     }
 
     /// Inserts rows; those that have the same columns share a statement.
-    async fn insert_all(self, asker: &mut Asker<'_, '_>, slots: &Slots, rows: &[Kept], grudged: bool) -> Result<()> {
-        let mut alike: BTreeMap<Vec<String>, Vec<Kept>> = BTreeMap::new();
+    async fn insert_all(
+        self,
+        asker: &mut Asker<'_, '_>,
+        slots: &Slots,
+        rows: &[RelatedRow],
+        grudged: bool,
+    ) -> Result<()> {
+        let mut alike: BTreeMap<Vec<String>, Vec<RelatedRow>> = BTreeMap::new();
         for kept in rows {
             let writable = |name: &&str| slots.columns.get(*name).is_some_and(|target| !target.made);
             let columns: Vec<String> = kept.names().filter(writable).map(str::to_owned).collect();
@@ -217,7 +224,7 @@ impl<'s> Restore<'s> {
         }
         for (columns, rows) in alike {
             for rows in rows.chunks((VALUES / columns.len().max(1)).max(1)) {
-                for part in self.context.parts(rows, Kept::bytes) {
+                for part in self.context.parts(rows, RelatedRow::bytes) {
                     self.insert(asker, (slots, &columns), part, grudged).await?;
                 }
             }
@@ -229,7 +236,7 @@ impl<'s> Restore<'s> {
         self,
         asker: &mut Asker<'_, '_>,
         (slots, columns): (&Slots, &[String]),
-        rows: &[Kept],
+        rows: &[RelatedRow],
         grudged: bool,
     ) -> Result<()> {
         let dialect = self.context.layout.dialect;
@@ -303,8 +310,8 @@ impl<'s> Restore<'s> {
         for row in DryRun::new(self.context).fetch(asker, sql.done()).await? {
             let mut cells = Cells::new(row);
             let Some(id) = cells.text()? else { continue };
-            let now = Kept::parse(&keeping.read(&mut cells, None)?);
-            let then = wanted.get(id.as_str()).and_then(|text| Kept::parse(text));
+            let now = RelatedRow::parse(&keeping.read(&mut cells, None)?);
+            let then = wanted.get(id.as_str()).and_then(|text| RelatedRow::parse(text));
             if then.zip(now).is_some_and(|(then, now)| then.stands_in(&now)) {
                 same.push(JobId::new(id));
             }

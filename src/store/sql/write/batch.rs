@@ -20,7 +20,7 @@ use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::template::{Fill, expand, push};
-use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::sql::write::archive_table::ArchiveTable;
 use crate::store::sql::write::collect::Writer;
 use crate::store::sql::write::dry_run::{Asker, DryRun};
@@ -86,7 +86,7 @@ impl<'s> BatchWriter<'s> {
     /// All within the database: lock, steps while the rows are archived, commit.
     pub(crate) async fn move_rows(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         let mut tx = self.context.begin(budget).await?;
-        let held = self.hold(&mut tx, work, ids).await;
+        let held = self.lock_rows(&mut tx, work, ids).await;
         let held = match held {
             Ok(held) => held,
             Err(error) => return undo(tx, error.into()).await,
@@ -125,7 +125,7 @@ impl<'s> BatchWriter<'s> {
     }
 
     /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
-    pub(crate) async fn hold(self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
+    pub(crate) async fn lock_rows(self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
         let mut writer = Writer::new(self.context, work);
         let mut missing = Vec::new();
         let mut slices = ids.chunks(ids.len().div_ceil(SLICES).max(SLICE));
@@ -143,7 +143,7 @@ impl<'s> BatchWriter<'s> {
         if let Some(lock) = work.lock.filter(|_| !held.rows.is_empty()) {
             self.lock_too(tx, work, lock, &mut held).await?;
         }
-        self.keep_along(tx, work, &mut held).await?;
+        self.keep_related(tx, work, &mut held).await?;
         if !held.archive.is_empty() {
             RowCompleteness::new(self.context).check_kept(tx, work.batch.action).await?;
         }
@@ -239,7 +239,7 @@ impl<'s> BatchWriter<'s> {
             return;
         }
         let Standing { state, native } = &work.batch.standing;
-        let judge = Judge::everything(&self.context.layout);
+        let judge = WhereClause::everything(&self.context.layout);
         if let Some(state) = state {
             sql.push(" AND ");
             judge.state(sql, *state);

@@ -36,7 +36,7 @@ impl<'s> BatchWriter<'s> {
             return Err(SourceError::Input("nobody delivers to the command".to_owned()).into());
         };
         let mut tx = self.context.begin(budget).await?;
-        let held = match self.hold(&mut tx, work, ids).await {
+        let held = match self.lock_rows(&mut tx, work, ids).await {
             Ok(held) => held,
             Err(error) => return undo(tx, error.into()).await,
         };
@@ -53,14 +53,14 @@ impl<'s> BatchWriter<'s> {
         let answers: HashMap<JobId, std::result::Result<(), String>> = answers.into_iter().collect();
         let accepted = |row: &BatchRow| answers.get(&JobId::new(&row.id)).is_some_and(|a| a.is_ok());
         let (taken, left): (Vec<BatchRow>, Vec<BatchRow>) = held.rows.iter().cloned().partition(accepted);
-        let unmarked = self.settle(work, &command.accepted, taken, true, budget).await;
-        let kept = self.settle(work, &command.refused, left, false, budget).await;
-        Ok(with_all(held.settled, &held.rows, |id| told(id, answers.get(id), &unmarked, &kept)))
+        let unmarked = self.complete(work, &command.accepted, taken, true, budget).await;
+        let kept = self.complete(work, &command.refused, left, false, budget).await;
+        Ok(with_all(held.settled, &held.rows, |id| job_result(id, answers.get(id), &unmarked, &kept)))
     }
 
     /// Marks jobs that were accepted, or gives back those that were not; where a row is refused, the others go on
     /// without it. What cannot be settled stays claimed, with the run's id beside it.
-    async fn settle(
+    async fn complete(
         self,
         work: &Work<'_>,
         steps: &[VerbStep],
@@ -74,7 +74,7 @@ impl<'s> BatchWriter<'s> {
         let mut waiting = vec![rows];
         let (mut tries, mut pause) = (1, FIRST_PAUSE);
         while let Some(rows) = waiting.pop().filter(|rows| !rows.is_empty()) {
-            match self.settle_once(work, steps, &rows, is_done, &budget).await {
+            match self.complete_once(work, steps, &rows, is_done, &budget).await {
                 Ok(()) => {}
                 Err(error) if tries < TRIES && (again(&error) || error.retryable()) => {
                     tries += 1;
@@ -92,7 +92,7 @@ impl<'s> BatchWriter<'s> {
         unsettled
     }
 
-    async fn settle_once(
+    async fn complete_once(
         self,
         work: &Work<'_>,
         steps: &[VerbStep],
@@ -118,7 +118,7 @@ impl<'s> BatchWriter<'s> {
 }
 
 /// What became of one job: what the command said, and whether that could be written down.
-fn told(
+fn job_result(
     id: &JobId,
     answer: Option<&std::result::Result<(), String>>,
     unmarked: &Unsettled,

@@ -9,7 +9,7 @@ use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::Result;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::row_snapshot::{Keeping, add_along};
+use crate::store::sql::query::row_snapshot::{Keeping, add_related};
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::schema::discovery::Found;
 use crate::store::sql::write::batch::{BatchWriter, Held};
@@ -25,7 +25,7 @@ pub(crate) fn columns(spec: &Spec, found: &Found) -> BTreeMap<String, Vec<Column
 
 impl<'s> BatchWriter<'s> {
     /// Reads what belongs to the rows that are held, and adds it to what is kept of these.
-    pub(crate) async fn keep_along(self, tx: &mut Tx<'_>, work: &Work<'_>, held: &mut Held) -> Result<()> {
+    pub(crate) async fn keep_related(self, tx: &mut Tx<'_>, work: &Work<'_>, held: &mut Held) -> Result<()> {
         if work.along.is_empty() || held.archive.is_empty() {
             return Ok(());
         }
@@ -33,20 +33,20 @@ impl<'s> BatchWriter<'s> {
         let mut tables: Vec<(&str, HashMap<String, Vec<String>>)> = Vec::new();
         for along in work.along {
             if let Some(columns) = self.context.along.get(along.table.get_ref()) {
-                tables.push((along.table.get_ref(), self.rows_along(tx, along, columns, &ids).await?));
+                tables.push((along.table.get_ref(), self.related_rows(tx, along, columns, &ids).await?));
             }
         }
         for (id, kept) in &mut held.archive {
             let rows =
                 |rows: &mut HashMap<String, Vec<String>>, id: &JobId| rows.remove(id.as_str()).unwrap_or_default();
             let own: Vec<_> = tables.iter_mut().map(|(table, found)| (*table, rows(found, id))).collect();
-            add_along(kept, &own);
+            add_related(kept, &own);
         }
         Ok(())
     }
 
     /// The rows of one table, by the job that they belong to.
-    async fn rows_along(
+    async fn related_rows(
         self,
         tx: &mut Tx<'_>,
         along: &RelatedRows,

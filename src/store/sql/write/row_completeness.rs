@@ -110,7 +110,7 @@ pub(crate) fn partial(layout: &Layout, found: &Found, way: Route, action: Action
     let put_back = verb.along.iter().filter(|along| !along.stays).map(|along| along.table.get_ref().as_str());
     let moved: Vec<(&str, &Table)> = put_back.filter_map(|name| Some((name, beside(name)?))).collect();
     let own = (found.table.as_str(), &found.columns);
-    let tables = std::iter::once((own.0, own.1, keep_of(verb))).chain(kept_along(verb, found));
+    let tables = std::iter::once((own.0, own.1, keep_of(verb))).chain(kept_related(verb, found));
     if let Some(reason) = tables.into_iter().find_map(|(name, table, keep)| inexact(layout, name, table, keep)) {
         return Some(reason);
     }
@@ -129,7 +129,7 @@ pub(crate) fn partial(layout: &Layout, found: &Found, way: Route, action: Action
 }
 
 /// The tables whose rows are kept whole beside those of the jobs.
-fn kept_along<'a>(verb: &'a Verb, found: &'a Found) -> impl Iterator<Item = (&'a str, &'a Table, &'a Keep)> {
+fn kept_related<'a>(verb: &'a Verb, found: &'a Found) -> impl Iterator<Item = (&'a str, &'a Table, &'a Keep)> {
     static WHOLE: Keep = Keep::Whole(true);
     let tables = found.neighbours();
     verb.along.iter().filter_map(move |along| {

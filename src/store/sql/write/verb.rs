@@ -91,7 +91,7 @@ impl<'s> BatchWriter<'s> {
             _ => {}
         }
         let verb = self.context.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
-        let way = self.way(batch.action, verb)?;
+        let way = self.verb_method(batch.action, verb)?;
         let kept = batch.journal.as_ref().is_some_and(|journal| journal.copies() == RowCopies::Whole);
         let own_instant = |step: &VerbStep| own_instants(step.sql.get_ref());
         Ok(Work {
@@ -111,7 +111,7 @@ impl<'s> BatchWriter<'s> {
         })
     }
 
-    fn way<'a>(self, action: Action, verb: &'a Verb) -> Result<VerbMethod<'a>> {
+    fn verb_method<'a>(self, action: Action, verb: &'a Verb) -> Result<VerbMethod<'a>> {
         if action == Action::Archive {
             return Ok(VerbMethod::ArchiveTable);
         }

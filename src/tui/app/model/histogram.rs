@@ -217,7 +217,7 @@ impl HistogramPane {
         let keeps = match &mut self.counts {
             Some(counts) if is_complete => {
                 self.recounted = None;
-                counts.recount(step)
+                counts.take_full_count(step)
             }
             Some(_) => {
                 self.recounted = step.histogram.progress;

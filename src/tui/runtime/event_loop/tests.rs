@@ -137,14 +137,14 @@ impl World for Outside {
         self.notes.borrow_mut().push(format!("{effect:?}"));
     }
 
-    fn settle(&mut self, fact: Fact) -> Option<Msg> {
+    fn on_fact(&mut self, fact: Fact) -> Option<Msg> {
         match fact {
             Fact::Told(msg) => Some(msg),
             Fact::Answer { .. } | Fact::Bytes(_) => None,
         }
     }
 
-    async fn run_errand(&mut self, errand: ExternalProgram) -> Msg {
+    async fn run_external_program(&mut self, errand: ExternalProgram) -> Msg {
         self.notes.borrow_mut().push(format!("errand {errand:?}"));
         sleep(Duration::from_millis(200)).await;
         Msg::Continued

@@ -25,7 +25,7 @@ pub trait Input {
     fn resume(&mut self);
 
     /// Makes sure that what was typed at the moment of a change of size is noticed.
-    fn look_again(&mut self) {}
+    fn check_size(&mut self) {}
 
     /// An event that is there already: `None` at once when there is none.
     ///
@@ -67,7 +67,7 @@ impl Input for Keyboard {
 
     /// The event library is told once that something was typed, and forgets it where it is told of a new size along with it.
     /// A terminal whose settings are set, to what they are, tells whoever waits for it again.
-    fn look_again(&mut self) {
+    fn check_size(&mut self) {
         let terminal = io::stdin();
         if ioctl_fionread(&terminal).is_ok_and(|unread| unread > 0)
             && let Ok(settings) = tcgetattr(&terminal)

@@ -13,7 +13,9 @@ use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
-use crate::store::{Availability, Cell, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreInfo};
+use crate::store::{
+    Availability, Cell, Cursor, Entry, HistogramStep, LayoutOptions, Page, Position, SortKey, StoreInfo,
+};
 use crate::triage::plan::{CohortShare, Confirm, Plan};
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::{
@@ -132,7 +134,7 @@ fn opened() -> Opened {
         actions,
         destination: None,
         defers: true,
-        offers: Offers::default(),
+        offers: LayoutOptions::default(),
         renames: false,
         keeps: false,
         remembers: true,

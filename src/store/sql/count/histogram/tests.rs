@@ -13,7 +13,7 @@ async fn a_job_that_dies_between_the_recent_past_and_the_windows_is_counted_once
     for facet in [Facet::Class, Facet::Fingerprint] {
         let odd = Odd::new(&format!("{} {rows}", numbers(100))).await;
         let (store, filter) = (&odd.store, Filter::all());
-        let judge = Judge::new(&store.context.layout, &filter, store.context.server_now());
+        let judge = WhereClause::new(&store.context.layout, &filter, store.context.server_now());
         let grouping = Grouping { layout: &store.context.layout, facet };
         let begun = store.counter().begin_windows(&judge, &grouping, &budget()).await;
         let begun = begun.unwrap_or_else(|e| panic!("{e}"));
@@ -38,7 +38,7 @@ async fn windows_keep_some_thousand_values_and_count_the_others_together() {
         "SELECT i, strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || (i * 3) || ' seconds'), 0, 'C' || i, 'boom' FROM n";
     let odd = Odd::new(&format!("{} {rows}", numbers(jobs))).await;
     let (store, filter) = (&odd.store, Filter::all());
-    let judge = Judge::new(&store.context.layout, &filter, store.context.server_now());
+    let judge = WhereClause::new(&store.context.layout, &filter, store.context.server_now());
     let grouping = Grouping { layout: &store.context.layout, facet: Facet::Class };
     let mut step = store.counter().begin_windows(&judge, &grouping, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
     let histogram = loop {

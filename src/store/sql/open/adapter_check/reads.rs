@@ -10,7 +10,7 @@ use crate::store::sql::open::adapter_check::{CheckedPiece, offset_of};
 use crate::store::sql::query::buckets::Axis;
 use crate::store::sql::query::group_by::Grouping;
 use crate::store::sql::query::layout::Layout;
-use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::query::where_clause::WhereClause;
 
 /// The statements.
 pub(super) fn pieces(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
@@ -31,11 +31,11 @@ pub(super) fn pieces(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
         let (Some(field), Ok(filter)) = (field, Filter::parse(text)) else { continue };
         let mut sql = Sql::new(layout.dialect);
         sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
-        Judge::new(layout, &filter, Timestamp(0)).push(&mut sql);
+        WhereClause::new(layout, &filter, Timestamp(0)).push(&mut sql);
         pieces.push(piece(&format!("{what}, in a filter"), field, sql.done()));
     }
     let (all, filter) = (layout.facets(), Filter::all());
-    let judge = Judge::new(layout, &filter, Timestamp(0));
+    let judge = WhereClause::new(layout, &filter, Timestamp(0));
     for facet in all {
         let counted = Grouping { layout, facet }.statement(&judge, None, |_| {});
         pieces.push(piece(&format!("counts by {}", facet.word()), &f.at, counted));
@@ -46,13 +46,13 @@ pub(super) fn pieces(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
 /// What polls ask, of dead jobs alone and of all.
 fn polls(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
     let filter = Filter::all();
-    let judges = [(true, Judge::new(layout, &filter, Timestamp(0))), (false, Judge::everything(layout))];
+    let judges = [(true, WhereClause::new(layout, &filter, Timestamp(0))), (false, WhereClause::everything(layout))];
     let mut pieces = Vec::new();
     for (dead, judge) in judges {
         let (Some(axis), Some(facet)) = (Axis::of(layout, dead), layout.facets().first().copied()) else { continue };
         let field = spec.order.otherwise.as_ref().filter(|_| !dead).unwrap_or(&spec.order.time);
-        let recount = axis.recount(&Grouping { layout, facet }, &judge, 0, None);
-        pieces.push(piece("order.time, in a poll", field, axis.look()));
+        let recount = axis.count_since(&Grouping { layout, facet }, &judge, 0, None);
+        pieces.push(piece("order.time, in a poll", field, axis.poll_statement()));
         pieces.push(piece("order.time, in a poll", field, recount));
     }
     pieces

@@ -1,6 +1,6 @@
 //! How long ago a job died or was last changed.
 
-use super::Judge;
+use super::WhereClause;
 use crate::domain::filter::{Test, TimeBound};
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
@@ -9,7 +9,7 @@ use crate::store::sql::query::layout::{Expr, Part};
 /// Microseconds that two readings of the same instant may be apart.
 const FINER: i64 = 1_000;
 
-impl Judge<'_> {
+impl WhereClause<'_> {
     /// Whether a job died and was last changed before an instant; one without such times has no age that counts.
     pub(crate) fn untouched(&self, sql: &mut Sql, since: Timestamp) {
         let parts = [Part::At, Part::Touched].into_iter().filter_map(|p| self.layout.part(p));

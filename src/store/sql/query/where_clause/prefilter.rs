@@ -1,6 +1,6 @@
 //! What the last word in memory is spared: a condition that lets every match through, by the pieces that each holds.
 
-use super::{Judge, as_text};
+use super::{WhereClause, as_text};
 use crate::adapter::FieldKind;
 use crate::domain::encoding;
 use crate::domain::filter::{Key, Pattern, Test};
@@ -18,7 +18,7 @@ pub(super) struct Pieces {
     member: Option<(String, String)>,
 }
 
-impl Judge<'_> {
+impl WhereClause<'_> {
     /// The pieces that every match of a test holds in what is stored; `None` where nothing can be promised.
     pub(super) fn required(&self, key: &Key, test: &Test) -> Option<Pieces> {
         let pattern = match test {
@@ -75,13 +75,13 @@ impl Judge<'_> {
             if let Some(member) = member.and_then(|(name, value)| self.has_member(sql, (name, value))) {
                 sql.push(&format!("({member}) AND "));
             }
-            self.hold(sql, &texts, pieces);
+            self.push_contains(sql, &texts, pieces);
         });
         sql.push(")");
     }
 
     /// Writes that one of the texts holds the pieces.
-    fn hold(&self, sql: &mut Sql, texts: &[TextExpression], pieces: &Pieces) {
+    fn push_contains(&self, sql: &mut Sql, texts: &[TextExpression], pieces: &Pieces) {
         sql.push("(").join(texts, " OR ", |sql, text| {
             let at_once = if pieces.ordered { pieces.pieces.len() } else { 1 };
             let runs: Vec<&[String]> = pieces.pieces.chunks(at_once).collect();
@@ -129,7 +129,7 @@ mod tests {
             let table = Table { columns: vec![column], ..Table::default() };
             let layout = Layout::new(dialect(DatabaseKind::Postgres), adapter, spec, "public", &table);
             let mut sql = Sql::new(layout.dialect);
-            Judge::new(&layout, &Filter::parse(text).unwrap(), Timestamp(0)).push(&mut sql);
+            WhereClause::new(&layout, &Filter::parse(text).unwrap(), Timestamp(0)).push(&mut sql);
             sql.done().sql.contains("@?")
         };
         for (data_type, text, member) in [

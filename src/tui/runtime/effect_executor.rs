@@ -141,7 +141,7 @@ impl World for EffectExecutor {
         }
     }
 
-    fn settle(&mut self, fact: Fact) -> Option<Msg> {
+    fn on_fact(&mut self, fact: Fact) -> Option<Msg> {
         match fact {
             Fact::Told(msg) => Some(msg),
             Fact::Bytes(_) => None,
@@ -155,7 +155,7 @@ impl World for EffectExecutor {
         }
     }
 
-    async fn run_errand(&mut self, errand: ExternalProgram) -> Msg {
+    async fn run_external_program(&mut self, errand: ExternalProgram) -> Msg {
         match errand {
             ExternalProgram::Suspend => external_program::suspend().await,
             ExternalProgram::Edit { name, text } => external_program::edit(&name, &text).await,
@@ -230,9 +230,9 @@ mod tests {
             first,
             Fact::Answer { id: RequestId(1), reply: Reply::Choices(Err(SourceError::Cancelled)), .. }
         ));
-        assert!(outside.settle(first).is_none(), "nobody waits for it any more");
+        assert!(outside.on_fact(first).is_none(), "nobody waits for it any more");
         let second = facts.recv().await.expect("an answer");
-        assert!(matches!(outside.settle(second), Some(Msg::Reply { id: RequestId(2), .. })));
+        assert!(matches!(outside.on_fact(second), Some(Msg::Reply { id: RequestId(2), .. })));
     }
 
     #[tokio::test]
@@ -240,7 +240,7 @@ mod tests {
         let (mut outside, mut facts, _folder) = outside().await;
         outside.carry_out(ask(1, Request::Open("a".into())));
         let fact = facts.recv().await.expect("an answer");
-        let Some(Msg::Reply { reply: Reply::Opened(opened), .. }) = outside.settle(fact) else {
+        let Some(Msg::Reply { reply: Reply::Opened(opened), .. }) = outside.on_fact(fact) else {
             panic!("not answered");
         };
         assert!(opened.expect_err("a fault").to_string().contains("fault"));

@@ -169,7 +169,7 @@ impl Meter {
     }
 
     /// Takes in that `jobs` were settled at `now`.
-    pub(super) fn settled(&mut self, jobs: u64, now: Instant) {
+    pub(super) fn completed(&mut self, jobs: u64, now: Instant) {
         self.batches.push_back((now, jobs));
         while self.batches.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) > WINDOW) {
             if let Some((at, _)) = self.batches.pop_front() {
@@ -327,7 +327,7 @@ mod tests {
         let mut meter = Meter::new(t);
         assert_eq!(meter.eta(10, t), None);
         for second in 1..=30 {
-            meter.settled(if second > 15 { 100 } else { 1 }, t + MS(second * 1_000));
+            meter.completed(if second > 15 { 100 } else { 1 }, t + MS(second * 1_000));
         }
         let now = t + MS(30_000);
         assert!((meter.rate(now) - 100.0).abs() < 1.0, "{}", meter.rate(now));
