@@ -14,7 +14,7 @@ use super::exit::{CliError, Code};
 use super::signal::Unhurried;
 use crate::cli::source::open::{self, Surveyed};
 use crate::cli::source::source_choice::{Origin, SourceChoice};
-use crate::cli::verbs::run::way_on;
+use crate::cli::verbs::run::resume_command;
 use crate::ledger::LedgerLocator;
 use crate::store::sql::Rejected;
 use crate::store::{Budget, SourceError};
@@ -70,7 +70,7 @@ pub async fn on(session: SourceChoice, origin: Origin, args: &ConsoleArgs, banne
     opener.close().await;
     match ended {
         Err(ConsoleError::RunStopped(run)) => {
-            Err(CliError::partly(format!("stopped; resume with `{}`", way_on(&run, &opener.reach()))).into())
+            Err(CliError::partly(format!("stopped; resume with `{}`", resume_command(&run, &opener.reach()))).into())
         }
         Err(error) => Err(error.into()),
         Ok(()) => Ok(Code::Done),

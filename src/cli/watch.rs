@@ -257,7 +257,7 @@ impl<'a> Watcher<'a> {
             seen => seen?,
         };
         self.is_behind = false;
-        self.counts.look(&seen);
+        self.counts.take_poll(&seen);
         let may_differ = seen.changed || seen.unsettled || seen.uncounted;
         self.poll_token = Some(seen.token);
         let takes = self.purse.takes(self.outlay.last());

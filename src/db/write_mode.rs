@@ -22,7 +22,7 @@ pub(crate) enum Gate {
 
 impl Gate {
     /// As dialects tell it in numbers, see `gate` of the dialects.
-    pub(crate) fn told(number: i64) -> Self {
+    pub(crate) fn from_number(number: i64) -> Self {
         match number {
             0 => Gate::Open,
             1 => Gate::Closed,

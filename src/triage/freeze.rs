@@ -188,7 +188,7 @@ async fn frozen(
         // What the adapter says is that the rows are kept.
         notes.clear();
     }
-    notes.extend(plan_notes::told(desk, &ask));
+    notes.extend(plan_notes::option_notes(desk, &ask));
     ledger.dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {
         ActionScope::Filter(filter) => Some(filter.resolve(clock)),

@@ -11,7 +11,7 @@ use crate::domain::text::Untrusted;
 use crate::ledger::Split;
 
 /// What the options come to, in sentences.
-pub(super) fn told(desk: &StoreContext, ask: &Ask) -> Vec<String> {
+pub(super) fn option_notes(desk: &StoreContext, ask: &Ask) -> Vec<String> {
     let offers = &desk.store.info().offers;
     let mut told = Vec::new();
     if ask.action == Action::Replay {

@@ -39,7 +39,7 @@ impl Watch {
 
     async fn look(&mut self) {
         let changes = self.store.changes(self.mark.as_ref(), FACET, &Filter::all(), &budget()).await.expect("a look");
-        self.counts.look(&changes);
+        self.counts.take_poll(&changes);
         self.mark = Some(changes.token);
     }
 

@@ -2,7 +2,7 @@
 
 mod adapters;
 mod capture;
-mod rights;
+mod privileges;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -37,7 +37,7 @@ pub fn reference(what: Reference) -> String {
             format!("{GENERATED} capture` prints this file. -->\n\n{}", capture::reference())
         }
         Reference::Rights => {
-            format!("{GENERATED} rights` prints this file. -->\n\n{}", rights::reference())
+            format!("{GENERATED} rights` prints this file. -->\n\n{}", privileges::reference())
         }
     }
 }

@@ -68,11 +68,14 @@ pub async fn confirmed(
     // The reporter ends with its channel; what it could not print is of no interest.
     let _ = report.await;
     let Some(receipt) = receipt else {
-        output::say(&format!("interrupted in the middle of a batch; resume with `{}`", way_on(run, &opened.reach)));
+        output::say(&format!(
+            "interrupted in the middle of a batch; resume with `{}`",
+            resume_command(run, &opened.reach)
+        ));
         return Ok(Code::Partly);
     };
     let receipt = receipt.inspect_err(|error| {
-        let resume_command = way_on(run, &opened.reach);
+        let resume_command = resume_command(run, &opened.reach);
         match error {
             RunError::Ledger(LedgerError::Unusable { .. }) => {
                 output::say(&format!("once the ledger can be written, resume with `{resume_command}`"));
@@ -119,7 +122,7 @@ async fn heed(mut pauses: watch::Receiver<bool>, control: RunControl) {
 }
 
 /// The command line that goes on with a run, with the options by which its source is reached.
-pub fn way_on(run: &RunId, reach: &[String]) -> String {
+pub fn resume_command(run: &RunId, reach: &[String]) -> String {
     let words = ["dlq-tui", "resume", &run.0];
     shell_words::join(words.into_iter().chain(reach.iter().map(String::as_str)))
 }
@@ -181,7 +184,7 @@ fn print(opened: &OpenedStore, receipt: &Receipt, format: Format) -> std::io::Re
         Format::Jsonl => output::json_line(&mut out, &output::Versioned::new(RunRecord::from(receipt))),
     }
     .and_then(|()| out.flush());
-    let resume = way_on(&receipt.run.id, &opened.reach);
+    let resume = resume_command(&receipt.run.id, &opened.reach);
     if let Some(why) = &receipt.halted {
         output::say(&format!("stopped: {why}; resume with `{resume}`"));
     } else if receipt.run.state == RunState::Stopped {

@@ -64,7 +64,7 @@ impl Arrivals {
         }
     }
 
-    pub(super) fn told(&self) -> Option<ReportedDeaths> {
+    pub(super) fn reported(&self) -> Option<ReportedDeaths> {
         self.told
     }
 

@@ -101,7 +101,7 @@ impl LiveCounts {
 
     /// Takes in a look that went on from the token of the last count or look. Returns how many jobs it found where they
     /// were not before, whether they died there or only changed.
-    pub fn look(&mut self, changes: &Changes) -> u64 {
+    pub fn take_poll(&mut self, changes: &Changes) -> u64 {
         let (from, cells) = match changes.uncounted {
             true => (i64::MAX, &[][..]),
             false => (changes.from_bucket, changes.cells.as_slice()),
@@ -234,7 +234,7 @@ impl LiveCounts {
     pub fn growth(&self, now: Timestamp) -> Growth {
         let seen = self.arrivals.growth(now);
         let is_short = seen.since.is_some_and(|since| since.age(now) < TREND_SLOT);
-        match self.told() {
+        match self.trend_growth() {
             Some(_) if !is_short => Growth { since: None, ..seen },
             Some(ReportedDeaths { n, from, as_of }) => match n + self.arrivals.after(as_of) {
                 0 => Growth { n: 0, since: None },
@@ -245,10 +245,10 @@ impl LiveCounts {
     }
 
     /// What the last two slots of the trends tell, or told of the facet before where this one has none.
-    fn told(&self) -> Option<ReportedDeaths> {
+    fn trend_growth(&self) -> Option<ReportedDeaths> {
         let trends = self.base.bars.iter().map(|bar| bar.trend.as_slice());
         if trends.clone().all(<[u32]>::is_empty) {
-            return self.arrivals.told();
+            return self.arrivals.reported();
         }
         let n = trends.flat_map(|trend| trend.iter().rev().take(2)).map(|n| u64::from(*n)).sum();
         let slot = i64::try_from(TREND_SLOT.as_micros()).unwrap_or(i64::MAX);
@@ -259,7 +259,7 @@ impl LiveCounts {
     /// Goes on with the growth of another facet's counts under the same filter: it is of all its jobs, whatever they are
     /// counted by. What died between the two counts is in neither.
     pub fn follow(&mut self, earlier: &LiveCounts) {
-        self.arrivals.follow(&earlier.arrivals, earlier.told());
+        self.arrivals.follow(&earlier.arrivals, earlier.trend_growth());
         let (before, now) = (earlier.histogram().total, self.base.total);
         if [before, now].iter().all(|total| total.exactness != Exactness::AtLeast) {
             self.arrivals.add_unknown(now.n.saturating_sub(before.n), self.base.as_of);

@@ -259,7 +259,7 @@ fn numbers_are_exact_for_as_long_as_looks_have_found_all_that_was_added() {
         let (missed, server_time) = (false, Timestamp(at * SECOND));
         let (from_bucket, cells) = (at.div_euclid(10) - 3, table.cells(at - 30));
         let writes = added.map(|added| Writes { added, ..Writes::default() });
-        live.look(&Changes {
+        live.take_poll(&Changes {
             token: crate::store::Token::new(()),
             changed,
             uncounted: false,

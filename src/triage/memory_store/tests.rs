@@ -63,7 +63,7 @@ async fn polls_keep_its_counts_as_a_full_count_would() {
     let mut token = step.token;
     let mut poll = async |counts: &mut LiveCounts| {
         let changes = store.changes(token.as_ref(), Facet::Error, &Filter::all(), &budget()).await.unwrap();
-        counts.look(&changes);
+        counts.take_poll(&changes);
         token = Some(changes.token);
         changes.changed
     };

@@ -171,7 +171,7 @@ impl RunExecutor<'_> {
     async fn given_up(&self, part: &BatchPart, error: &SourceError) -> Vec<CompletedBatch> {
         let locked = matches!(error, SourceError::Locked(_));
         if part.doubtful {
-            let looked = if locked { Ok(Vec::new()) } else { self.look(part, &error.to_string()).await };
+            let looked = if locked { Ok(Vec::new()) } else { self.check_rows(part, &error.to_string()).await };
             return looked.unwrap_or_default();
         }
         let result = match locked {

@@ -151,7 +151,7 @@ impl RunExecutor<'_> {
             self.report.counts().tally.begin_again(&SkipReason::Locked, locked.len() as u64);
             self.schedule.place(&locked);
             let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
-            self.settle(no, ids, false).await?;
+            self.apply_batch(no, ids, false).await?;
         }
     }
 }

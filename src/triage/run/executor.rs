@@ -216,7 +216,7 @@ impl<'a> RunExecutor<'a> {
             self.schedule.place(&jobs);
         }
         for (no, ids) in doubts {
-            self.settle(no, ids, true).await?;
+            self.apply_batch(no, ids, true).await?;
         }
         Ok(())
     }
@@ -233,7 +233,7 @@ impl<'a> RunExecutor<'a> {
     }
 
     /// Applies the action to a batch that the ledger has named, and writes down what became of it.
-    pub(super) async fn settle(&self, no: BatchNo, ids: Vec<JobId>, doubtful: bool) -> Result<(), StopReason> {
+    pub(super) async fn apply_batch(&self, no: BatchNo, ids: Vec<JobId>, doubtful: bool) -> Result<(), StopReason> {
         let answer = self.ask_named(&ids, doubtful).await?;
         self.record(UnrecordedBatch { no, ids, answer }, 0).await.map(drop)
     }

@@ -33,12 +33,12 @@ impl RunExecutor<'_> {
     /// Settles jobs of an interrupted batch: what still is as it was is acted on, what shows the effect is done.
     pub(super) async fn reconcile(&self, part: &BatchPart) -> Tried {
         let ids = &part.ids;
-        let outside = self.is_delivered_outside();
+        let outside = self.is_delivered_to_command();
         let same = part.standing.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
         let sorted = match (outside, same) {
             _ if self.records_with_effect() => self.not_recorded(ids).await,
             (true, _) => self.undelivered(ids).await,
-            (false, true) => self.look(part, SAME).await.map(|settled| (Vec::new(), settled)),
+            (false, true) => self.check_rows(part, SAME).await.map(|settled| (Vec::new(), settled)),
             (false, false) => Ok((ids.clone(), Vec::new())),
         };
         let (open, mut settled) = match sorted {
@@ -73,7 +73,7 @@ impl RunExecutor<'_> {
     }
 
     /// Settles jobs of an interrupted batch by looking only; what is as it was failed for `reason`.
-    pub(super) async fn look(&self, part: &BatchPart, reason: &str) -> Result<Vec<CompletedBatch>, SourceError> {
+    pub(super) async fn check_rows(&self, part: &BatchPart, reason: &str) -> Result<Vec<CompletedBatch>, SourceError> {
         let ids = &part.ids;
         let states = self.states(ids).await?;
         let untouched = part.standing.state.unwrap_or(self.run.intent.action.profile().usual_state());
@@ -102,7 +102,7 @@ impl RunExecutor<'_> {
         let (done, open): (Vec<JobId>, Vec<JobId>) = ids.iter().cloned().partition(|id| done.contains(id));
         let settle = |id| CompletedBatch { outcome: (id, JobResult::Done), note: Some(COMMITTED) };
         let done = done.into_iter().map(settle);
-        if !self.is_delivered_outside() {
+        if !self.is_delivered_to_command() {
             return Ok((open, done.collect()));
         }
         let (open, settled) = self.undelivered(&open).await?;
@@ -156,7 +156,7 @@ impl RunExecutor<'_> {
     }
 
     /// Whether the jobs go to a destination outside the database.
-    pub(super) fn is_delivered_outside(&self) -> bool {
+    pub(super) fn is_delivered_to_command(&self) -> bool {
         self.options.deliver.is_some() && self.run.intent.action == Action::Replay
     }
 

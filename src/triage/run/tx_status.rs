@@ -52,13 +52,13 @@ impl RunExecutor<'_> {
     pub(super) async fn tx_status(&self, ids: &[JobId]) -> Result<TxStatusByJob, SourceError> {
         if self.records_with_effect() {
             // What is not there did not happen, but for what a command may have had before it could be written down.
-            let others = if self.is_delivered_outside() { TxStatus::Unknown } else { TxStatus::Undone };
+            let others = if self.is_delivered_to_command() { TxStatus::Unknown } else { TxStatus::Undone };
             return Ok(TxStatusByJob::recorded(self.recorded(ids).await?, others));
         }
         let wanted: HashSet<&JobId> = ids.iter().collect();
         let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| SourceError::Input(e.to_string()))?;
         // No transaction commits before it was noted: where none was, nothing happened.
-        let noted = self.desk.store.info().remembers && !self.is_delivered_outside();
+        let noted = self.desk.store.info().remembers && !self.is_delivered_to_command();
         let others = if noted { TxStatus::Undone } else { TxStatus::Unknown };
         let mut tx_status = TxStatusByJob { known: HashMap::new(), others };
         for (name, mut jobs) in notes {

@@ -113,12 +113,12 @@ impl<'a> Role<'a> {
         }
         if action == Some(Action::Archive) {
             if !has_archive {
-                add(self.twin_is_made_in(), "CREATE");
+                add(self.schema_object(), "CREATE");
             }
             // Whoever made it owns it, where tables have owners.
             if has_archive || self.db_kind == DatabaseKind::Mysql {
-                add((On::Table, self.twin()), "SELECT");
-                add((On::Table, self.twin()), "INSERT");
+                add((On::Table, self.archive_name()), "SELECT");
+                add((On::Table, self.archive_name()), "INSERT");
             }
         }
     }
@@ -138,7 +138,7 @@ impl<'a> Role<'a> {
         let Some(rights) = self.needs().act(action, self.way) else { return Vec::new() };
         let mut gathered = self.gather(found, destination, &rights);
         if action == Action::Archive {
-            self.gather_twin(found, &mut gathered);
+            self.gather_archive(found, &mut gathered);
         }
         self.grants(gathered)
     }
@@ -187,29 +187,29 @@ impl<'a> Role<'a> {
         gathered
     }
 
-    fn gather_twin(&self, found: &Found, gathered: &mut Gathered) {
+    fn gather_archive(&self, found: &Found, gathered: &mut Gathered) {
         let name = archive_table_name(&self.spec.table, dialect(self.db_kind).longest_name());
         match found.neighbours().and_then(|tables| tables.get(&name)) {
             Some(twin) if twin.lacks(Right::Insert, &BTreeSet::new()) => {
-                gathered.entry((On::Table, self.twin())).or_default().insert(Right::Insert.word());
+                gathered.entry((On::Table, self.archive_name())).or_default().insert(Right::Insert.word());
             }
             Some(_) => {}
             None if found.columns.lacks.create => {
-                gathered.entry(self.twin_is_made_in()).or_default().insert("CREATE");
+                gathered.entry(self.schema_object()).or_default().insert("CREATE");
             }
             None => {}
         }
     }
 
     /// Where a table can be made, as a grant has it.
-    fn twin_is_made_in(&self) -> (On, String) {
+    fn schema_object(&self) -> (On, String) {
         match self.db_kind {
-            DatabaseKind::Mysql => (On::Table, self.twin()),
+            DatabaseKind::Mysql => (On::Table, self.archive_name()),
             _ => (On::Schema, plain(self.db_kind, self.schema)),
         }
     }
 
-    fn twin(&self) -> String {
+    fn archive_name(&self) -> String {
         self.label(&archive_table_name(&self.spec.table, dialect(self.db_kind).longest_name()))
     }
 

@@ -216,7 +216,7 @@ impl PollReading {
             reach,
             rewrites: rewrites.map(str::to_owned),
             inserted: inserted.and_then(|n| n.parse().ok()),
-            gate: cells.int()?.map(Gate::told),
+            gate: cells.int()?.map(Gate::from_number),
         })
     }
 

@@ -139,7 +139,7 @@ fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
     let cost = model.histogram.outlay.last();
     let Some(counts) = &mut model.histogram.counts else { return Vec::new() };
     let (unseen, was_in_doubt) = (counts.unseen(), counts.is_in_doubt());
-    let came = counts.look(changes);
+    let came = counts.take_poll(changes);
     let died = counts.unseen().saturating_sub(unseen);
     let is_due = counts.reconcile_due(model.live.purse.takes(cost), server_now);
     let doubts = was_in_doubt != counts.is_in_doubt();

@@ -1,4 +1,4 @@
-//! docs/rights.md: what stands beside this file, with the grants that the adapters' statements take.
+//! docs/rights.md: the page in this folder, with the grants that the adapters list.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::db::DatabaseKind;
 use crate::domain::action::Action;
 use crate::store::sql::{Grant, Site, numbered, required};
 
-const TEXT: &str = include_str!("rights.md");
+const TEXT: &str = include_str!("privileges.md");
 
 pub fn reference() -> String {
     let mut out = TEXT.to_owned();
