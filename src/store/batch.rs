@@ -133,6 +133,24 @@ pub struct Batch {
     pub undo: Option<Undoing>,
 }
 
+impl Batch {
+    /// A batch without anything that a run may add: jobs in any state, no options, no record.
+    pub fn of(action: Action, ids: Vec<JobId>, run: impl Into<String>) -> Self {
+        Self {
+            action,
+            ids,
+            standing: Standing::default(),
+            died_by: None,
+            run: run.into(),
+            options: Options::default(),
+            run_after: None,
+            deliver: None,
+            journal: None,
+            undo: None,
+        }
+    }
+}
+
 /// How far a batch has got.
 #[derive(Debug, Default)]
 pub struct Applied {

@@ -12,11 +12,10 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::{Exactness, dead_jobs, grouped};
 use crate::domain::job::{JobDetail, JobId, State};
 use crate::domain::json::Document;
-use crate::domain::run_options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::store::{
     Availability, Batch, Budget, Cursor, Entry, HistogramQuery, Journal, JournalEntry, PageQuery, Result, ScanMode,
-    Sort, SourceError, Standing, Store, Undoing,
+    Sort, SourceError, Store, Undoing,
 };
 use crate::triage::lock_retry;
 
@@ -301,16 +300,9 @@ async fn act(
     budget: &Budget,
 ) -> std::result::Result<Vec<JobOutcome>, String> {
     let batch = Batch {
-        action,
-        ids: ids.to_vec(),
-        standing: Standing::default(),
-        died_by: None,
-        run: RUN.to_owned(),
-        options: Options::default(),
-        run_after: None,
-        deliver: None,
         journal: shelf.map(|shelf| shelf as Arc<dyn Journal>),
         undo: kept.map(|kept| Undoing { run: RUN.to_owned(), kept }),
+        ..Batch::of(action, ids.to_vec(), RUN)
     };
     lock_retry::apply(store, batch, budget).await.into_outcomes().map_err(|e| e.to_string())
 }

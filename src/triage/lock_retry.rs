@@ -45,23 +45,10 @@ pub(super) async fn apply(store: &dyn Store, mut batch: Batch, budget: &Budget) 
 mod tests {
     use super::*;
     use crate::domain::action::{Action, JobResult};
-    use crate::domain::run_options::Options;
-    use crate::store::Standing;
     use crate::triage::memory_store::{InjectedFault, MemoryStore};
 
     fn replay(n: u64) -> Batch {
-        Batch {
-            action: Action::Replay,
-            ids: (0..n).map(|id| JobId::new(id.to_string())).collect(),
-            standing: Standing::default(),
-            died_by: None,
-            run: "run-1".to_owned(),
-            options: Options::default(),
-            run_after: None,
-            deliver: None,
-            journal: None,
-            undo: None,
-        }
+        Batch::of(Action::Replay, (0..n).map(|id| JobId::new(id.to_string())).collect(), "run-1")
     }
 
     fn locked() -> SourceError {

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::StoreContext;
+use super::live::earliest;
 use super::replay_limit::{asks, known, replays_pass};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
@@ -134,13 +135,6 @@ impl StoreContext {
 
 fn input(error: LedgerError) -> SourceError {
     SourceError::Input(error.to_string())
-}
-
-fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
 }
 
 fn histogram(facet: Facet, counted: &HashMap<Option<Untrusted>, ListedBar>, progress: Option<f32>) -> Histogram {

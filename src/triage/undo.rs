@@ -188,18 +188,8 @@ pub async fn preview(
         };
         for (standing, ids) in named {
             let undo = undoing(ledger, intent.action, &intent.options, &ids).await?;
-            let batch = Batch {
-                action: intent.action,
-                ids,
-                standing,
-                died_by,
-                run: run.0.clone(),
-                run_after: None,
-                options: intent.options.clone(),
-                deliver: None,
-                journal: None,
-                undo,
-            };
+            let options = intent.options.clone();
+            let batch = Batch { standing, died_by, options, undo, ..Batch::of(intent.action, ids, run.0.clone()) };
             outcomes.extend(desk.reconcile()?.dry_run(&batch, budget).await?);
         }
         for (_, result) in &outcomes {

@@ -12,11 +12,10 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Histogram;
 use dlq_tui::domain::job::{JobId, JobRow};
-use dlq_tui::domain::run_options::Options;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
 use dlq_tui::store::{
     Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, Journal, JournalEntry, Page, PageQuery, ScanMode,
-    Sort, SourceError, Standing, Store,
+    Sort, SourceError, Store,
 };
 use futures_util::future::BoxFuture;
 
@@ -159,18 +158,7 @@ pub fn counted(rows: &[Entry], value: impl Fn(&JobRow) -> Option<String>) -> BTr
 }
 
 pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
-    Batch {
-        action,
-        ids: ids.into_iter().collect(),
-        standing: Standing::default(),
-        died_by: None,
-        run: "run-1".to_owned(),
-        options: Options::default(),
-        run_after: None,
-        deliver: None,
-        journal: None,
-        undo: None,
-    }
+    Batch::of(action, ids.into_iter().collect(), "run-1")
 }
 
 pub async fn apply(store: &dyn Store, batch: Batch) -> BTreeMap<JobId, dlq_tui::domain::action::JobResult> {

@@ -376,7 +376,8 @@ fn empty(value: FacetValue) -> Bar {
     Bar::new(value, Count::exact(0))
 }
 
-fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+/// The earlier of two times, where either is known.
+pub(super) fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
