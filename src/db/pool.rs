@@ -3,7 +3,7 @@
 //! A pool of our own, because what matters here is what happens to a connection whose statement was cancelled: it
 //! comes back only after the statement has ended on the server and the transaction is closed; else it is dropped.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -29,9 +29,19 @@ pub(super) struct Pool {
     connect_timeout: Duration,
     size: usize,
     permits: Arc<Semaphore>,
-    idle: Mutex<Vec<Box<dyn Link>>>,
+    idle: Mutex<Vec<OpenLink>>,
+    open: Arc<OpenLinks>,
+    /// The server refused us another connection, and has not let us open one since.
+    is_refused: AtomicBool,
     /// Connections on their way back: worth waiting for instead of opening another one.
     settling: AtomicUsize,
+}
+
+/// The connections that are open, lent out or idle.
+#[derive(Default)]
+struct OpenLinks {
+    count: AtomicUsize,
+    /// One came back, or was closed.
     returned: Notify,
 }
 
@@ -51,8 +61,9 @@ impl Pool {
             size: size.max(1),
             permits: Arc::new(Semaphore::new(size.max(1))),
             idle: Mutex::new(Vec::new()),
+            open: Arc::default(),
+            is_refused: AtomicBool::new(false),
             settling: AtomicUsize::new(0),
-            returned: Notify::new(),
         }
     }
 
@@ -66,8 +77,17 @@ impl Pool {
 
     /// Puts a connection without an open transaction where the next call finds it.
     pub(super) fn put(&self, link: Box<dyn Link>) {
+        self.take_back(self.opened(link));
+    }
+
+    fn opened(&self, link: Box<dyn Link>) -> OpenLink {
+        self.open.count.fetch_add(1, Ordering::SeqCst);
+        OpenLink { link, open: Arc::clone(&self.open) }
+    }
+
+    fn take_back(&self, link: OpenLink) {
         self.lock_idle().push(link);
-        self.returned.notify_one();
+        self.open.returned.notify_one();
     }
 
     /// Waits up to `patience` until no connection is lent out or on its way back, and lends none any more.
@@ -82,7 +102,8 @@ impl Pool {
     pub(super) fn lend(self: &Arc<Self>, link: Box<dyn Link>) -> Result<Lease> {
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| SourceError::Unreachable("every connection is lent out".into()))?;
-        Ok(Lease { link: Some(link), pool: Arc::clone(self), open: None, ending: false, permit: Some(permit) })
+        let link = Some(self.opened(link));
+        Ok(Lease { link, pool: Arc::clone(self), open: None, ending: false, permit: Some(permit) })
     }
 
     /// Opens a second connection, where there may be one. If the server refuses it, the call that needs it hears why.
@@ -107,18 +128,18 @@ impl Pool {
             .map_err(|_| SourceError::Unreachable("the connection was closed".into()))?;
         let (link, fresh) = match self.idle_link().await {
             Some(link) => (link, false),
-            None => (self.connect().await?, true),
+            None => self.connect_or_share(patience).await?,
         };
         Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, ending: false, permit: Some(permit) }, fresh))
     }
 
-    async fn idle_link(&self) -> Option<Box<dyn Link>> {
+    async fn idle_link(&self) -> Option<OpenLink> {
         loop {
-            let returned = self.returned.notified();
+            let returned = self.open.returned.notified();
             if let Some(link) = self.lock_idle().pop() {
                 return Some(link);
             }
-            if self.settling.load(Ordering::SeqCst) == 0 {
+            if self.settling.load(Ordering::SeqCst) == 0 && !self.has_to_share() {
                 return None;
             }
             // Usually one round trip; when it is more, a new connection is the better choice.
@@ -126,6 +147,40 @@ impl Pool {
                 return None;
             }
         }
+    }
+
+    /// Opens a connection. Where the server refuses it, the call waits up to `patience` for one that is lent out: a role or
+    /// a server at its limit may admit no second one.
+    async fn connect_or_share(&self, patience: Duration) -> Result<(OpenLink, bool)> {
+        let connected = self.connect().await;
+        self.is_refused.store(connected.is_err(), Ordering::Relaxed);
+        match connected {
+            Ok(link) => Ok((self.opened(link), true)),
+            Err(refusal) if self.has_to_share() => {
+                let returned = tokio::time::timeout(patience, self.returned_link()).await;
+                returned.ok().flatten().map(|link| (link, false)).ok_or(refusal)
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// The connection that comes back next; `None` once none is open any more.
+    async fn returned_link(&self) -> Option<OpenLink> {
+        loop {
+            let returned = self.open.returned.notified();
+            if let Some(link) = self.lock_idle().pop() {
+                return Some(link);
+            }
+            if !self.has_to_share() {
+                return None;
+            }
+            returned.await;
+        }
+    }
+
+    /// Whether the server, when last asked, refused a connection, and one is open.
+    fn has_to_share(&self) -> bool {
+        self.is_refused.load(Ordering::Relaxed) && self.open.count.load(Ordering::SeqCst) > 0
     }
 
     async fn connect(&self) -> Result<Box<dyn Link>> {
@@ -152,8 +207,21 @@ impl Pool {
         self.database
     }
 
-    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Box<dyn Link>>> {
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<OpenLink>> {
         self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// An open connection, counted for as long as it lives.
+struct OpenLink {
+    link: Box<dyn Link>,
+    open: Arc<OpenLinks>,
+}
+
+impl Drop for OpenLink {
+    fn drop(&mut self) {
+        self.open.count.fetch_sub(1, Ordering::SeqCst);
+        self.open.returned.notify_waiters();
     }
 }
 
@@ -170,7 +238,7 @@ pub(super) fn no_answer(after: Duration) -> SourceError {
 /// Dropped with an open transaction, it closes it in the background (a read is released, a write undone) and then
 /// returns; so the caller of a read need not wait for the answer to the `COMMIT`.
 pub(super) struct Lease {
-    link: Option<Box<dyn Link>>,
+    link: Option<OpenLink>,
     pool: Arc<Pool>,
     open: Option<Mode>,
     /// It is being ended.
@@ -182,7 +250,7 @@ impl Lease {
     /// The connection; an error when a lost one was kept in use.
     pub(super) fn link(&mut self) -> Result<&mut dyn Link> {
         match &mut self.link {
-            Some(link) => Ok(&mut **link),
+            Some(open) => Ok(&mut *open.link),
             None => Err(SourceError::Unreachable("the connection was lost".into())),
         }
     }
@@ -215,15 +283,15 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(mut link) = self.link.take() else { return };
-        let Some(mode) = self.open else { return self.pool.put(link) };
+        let Some(mut open) = self.link.take() else { return };
+        let Some(mode) = self.open else { return self.pool.take_back(open) };
         // Without a runtime there is nobody to talk to the server: closing the connection undoes the transaction.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let end = if mode == Mode::Read { End::Release } else { End::Rollback };
         let settling = Settling::start(Arc::clone(&self.pool), self.permit.take());
         runtime.spawn(async move {
-            if let Ok(Ok(())) = tokio::time::timeout(SETTLE, link.end(end)).await {
-                settling.pool.put(link);
+            if let Ok(Ok(())) = tokio::time::timeout(SETTLE, open.link.end(end)).await {
+                settling.pool.take_back(open);
             }
         });
     }
@@ -245,6 +313,6 @@ impl Settling {
 impl Drop for Settling {
     fn drop(&mut self) {
         self.pool.settling.fetch_sub(1, Ordering::SeqCst);
-        self.pool.returned.notify_waiters();
+        self.pool.open.returned.notify_waiters();
     }
 }

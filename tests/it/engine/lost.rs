@@ -113,6 +113,40 @@ async fn many_calls_at_once_share_two_connections() {
 }
 
 #[tokio::test]
+async fn calls_share_the_one_connection_that_a_server_admits() {
+    for server in [harness::postgres(), harness::mariadb()].into_iter().flatten() {
+        let db = server.database("one").await;
+        let role = format!("{}_one", db.name());
+        let (create, nap) = match db.engine {
+            harness::Engine::Mysql => (
+                format!(
+                    "create user {role} identified by 'one' with max_user_connections 1; \
+                     grant select on {}.* to {role}",
+                    db.name()
+                ),
+                "select sleep(0.1)",
+            ),
+            _ => (
+                format!("create role {role} login password 'one' connection limit 1"),
+                "select coalesce(pg_sleep(0.1)::text, '')",
+            ),
+        };
+        for statement in create.split("; ") {
+            db.execute(statement).await;
+        }
+        let (scheme, rest) = db.url.split_once("://").expect("a URL");
+        let (_, place) = rest.split_once('@').expect("a URL with a user");
+        let target = Target::from_url(&format!("{scheme}://{role}:one@{place}")).expect("a target");
+        let engine = Engine::connect(&target, &options()).await.unwrap_or_else(|error| panic!("{error}"));
+        let (statements, budget) = ([sql(nap)], Budget::new(LONG));
+        let calls = (0..5).map(|_| engine.read(&statements, &budget));
+        for rows in futures_util::future::join_all(calls).await {
+            rows.unwrap_or_else(|error| panic!("{scheme}: {error}"));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_was_put_in_the_place_of_another_is_the_one_that_is_read_and_written() {
     let mut db = harness::sqlite("replaced").await;
     db.execute("create table t (a int)").await;
