@@ -10,6 +10,8 @@ mod types;
 
 use std::collections::BTreeSet;
 
+use self::error::ErrorGuess;
+use self::toml::DraftText;
 use super::table_match::{Column, Table};
 use names::*;
 
@@ -81,8 +83,8 @@ impl Sample {
             ),
             ("touched", self.find(TOUCHED, &mut used, |c| self.time(c))),
         ];
-        let error = self.error(class, message);
-        Ok(self.write(&toml::DraftParts { key, at, state, error, fields: &fields, used: &used }))
+        let error = ErrorGuess::of(self, class, message);
+        Ok(DraftText { sample: self, key, at, state, error, fields: &fields, used: &used }.write())
     }
 
     fn find<'a>(

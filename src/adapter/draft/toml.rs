@@ -9,8 +9,9 @@ use super::state::StateGuess;
 use super::{Guess, Sample};
 use crate::adapter::table_match::{Column, Family};
 
-/// What was guessed.
-pub(super) struct DraftParts<'a> {
+/// What was guessed of a table.
+pub(super) struct DraftText<'a> {
+    pub(super) sample: &'a Sample,
     pub(super) key: DraftKey<'a>,
     pub(super) at: Option<Guess<'a>>,
     pub(super) state: Option<StateGuess<'a>>,
@@ -19,50 +20,20 @@ pub(super) struct DraftParts<'a> {
     pub(super) used: &'a BTreeSet<&'a str>,
 }
 
-/// Writes where each field stands, as far as it was guessed.
-fn field_lines(parts: &DraftParts<'_>, line: &mut impl FnMut(&str)) {
-    let DraftParts { at, state, fields, .. } = parts;
-    line("[fields]");
-    match at {
-        Some(at) => line(&format!("at = {}   # {}", field(at), at.why)),
-        None => line("at = { column = \"…\", kind = \"utc\" }   # TO BE WRITTEN: the time of death"),
-    }
-    if let Some(StateGuess { field: guess, .. }) = state {
-        line(&format!("state = {}   # {}", field(guess), guess.why));
-    }
-    for (name, guess) in [("error_class", &parts.error.class), ("message", &parts.error.message)] {
-        match guess {
-            Some(guess) => line(&format!("{name} = {}   # {}", field(guess), guess.why)),
-            None => line(&format!(
-                "# {name} = {{ column = \"…\", kind = \"text\" }}   # no column looks like it; it can be an expression over others"
-            )),
-        }
-    }
-    for (name, guess) in *fields {
-        match guess {
-            Some(guess) => line(&format!("{name} = {}   # {}", field(guess), guess.why)),
-            None => line(&format!(
-                "# {name} = {{ column = \"…\", kind = \"{}\" }}   # no column looks like it",
-                usual(name)
-            )),
-        }
-    }
-}
-
-impl Sample {
-    pub(super) fn write(&self, parts: &DraftParts<'_>) -> String {
-        let DraftParts { at, state, fields, used, .. } = parts;
+impl DraftText<'_> {
+    pub(super) fn write(&self) -> String {
+        let Self { sample, key, at, state, fields, used, .. } = self;
         let mut out = String::new();
         let mut line = |text: &str| {
             out.push_str(text);
             out.push('\n');
         };
         self.head(&mut line);
-        self.keys(&parts.key).iter().for_each(|text| line(text));
+        self.keys().iter().for_each(|text| line(text));
         line("");
         line("# The table is this layout when it has these columns; `absent` is a column that it must not have.");
         line("[detect.columns]");
-        for column in &self.columns.columns {
+        for column in &sample.columns.columns {
             if used.contains(column.name.as_str()) {
                 line(&format!("{} = {}", bare(&column.name), quoted(Family::of(&column.data_type).word())));
             }
@@ -70,26 +41,26 @@ impl Sample {
         line("");
         line("# What lists are ordered by: indexed, and never NULL for dead jobs.");
         line("[order]");
-        line(&self.order(at.as_ref(), parts.key.key.as_ref()));
+        line(&self.order(at.as_ref(), key.key.as_ref()));
         if let Some((_, Some(attempts))) = fields.iter().find(|(name, _)| *name == "attempts") {
             line(&format!("attempts = {}", field(attempts)));
         }
         line("");
-        field_lines(parts, &mut line);
+        self.fields(&mut line);
         let rest: Vec<String> =
-            self.columns.columns.iter().filter(|c| !used.contains(c.name.as_str())).map(described).collect();
+            sample.columns.columns.iter().filter(|c| !used.contains(c.name.as_str())).map(described).collect();
         if !rest.is_empty() {
             line("");
             line("# Not used, and shown with an open job as they are:");
             rest.iter().for_each(|column| line(&format!("#   {column}")));
         }
         line("");
-        let undecided = if state.is_none() { self.undecided(used) } else { Vec::new() };
-        for text in self.states(state.as_ref(), &undecided) {
+        let undecided = if state.is_none() { sample.undecided(used) } else { Vec::new() };
+        for text in self.states(&undecided) {
             line(&text);
         }
         line("");
-        for text in self.verbs(parts, &undecided) {
+        for text in self.verbs(&undecided) {
             line(&text);
         }
         out
@@ -97,11 +68,12 @@ impl Sample {
 
     /// What the file is and is for.
     fn head(&self, line: &mut impl FnMut(&str)) {
-        let name = self.name();
+        let sample = self.sample;
+        let name = sample.name();
         line(&format!(
             "# A draft for the table {}, guessed from its columns and {} of its rows.",
-            one_line(&self.table),
-            self.rows.len()
+            one_line(&sample.table),
+            sample.rows.len()
         ));
         line(
             "# Read every line, mend what is wrong, and write how a job is replayed. Then, until it finds nothing more:",
@@ -111,12 +83,43 @@ impl Sample {
             "# What can stand here is described in docs/adapters.md, and `dlq-tui adapters show jobs_dlq` is a whole file.",
         );
         line(&format!("name = {}", quoted(&name)));
-        line(&format!("title = {}", quoted(&self.table)));
-        line(&format!("table = {}", quoted(&self.table)));
-        line(&format!("databases = [{}]", quoted(&self.dialect)));
+        line(&format!("title = {}", quoted(&sample.table)));
+        line(&format!("table = {}", quoted(&sample.table)));
+        line(&format!("databases = [{}]", quoted(&sample.dialect)));
     }
 
-    fn keys(&self, key: &DraftKey<'_>) -> Vec<String> {
+    /// Where each field stands, as far as it was guessed.
+    fn fields(&self, line: &mut impl FnMut(&str)) {
+        let Self { at, state, fields, error, .. } = self;
+        line("[fields]");
+        match at {
+            Some(at) => line(&format!("at = {}   # {}", field(at), at.why)),
+            None => line("at = { column = \"…\", kind = \"utc\" }   # TO BE WRITTEN: the time of death"),
+        }
+        if let Some(StateGuess { field: guess, .. }) = state {
+            line(&format!("state = {}   # {}", field(guess), guess.why));
+        }
+        for (name, guess) in [("error_class", &error.class), ("message", &error.message)] {
+            match guess {
+                Some(guess) => line(&format!("{name} = {}   # {}", field(guess), guess.why)),
+                None => line(&format!(
+                    "# {name} = {{ column = \"…\", kind = \"text\" }}   # no column looks like it; it can be an expression over others"
+                )),
+            }
+        }
+        for (name, guess) in *fields {
+            match guess {
+                Some(guess) => line(&format!("{name} = {}   # {}", field(guess), guess.why)),
+                None => line(&format!(
+                    "# {name} = {{ column = \"…\", kind = \"{}\" }}   # no column looks like it",
+                    usual(name)
+                )),
+            }
+        }
+    }
+
+    fn keys(&self) -> Vec<String> {
+        let key = &self.key;
         let Some(guess) = &key.key else {
             return vec![format!(
                 "key = {{ column = \"…\", kind = \"int\" }}   # TO BE WRITTEN: {}",
@@ -129,7 +132,7 @@ impl Sample {
 
     fn order(&self, at: Option<&Guess<'_>>, key: Option<&Guess<'_>>) -> String {
         match (at, key) {
-            (Some(at), _) if self.columns.serves(&at.column.name) => {
+            (Some(at), _) if self.sample.columns.serves(&at.column.name) => {
                 format!("time = {}   # an index serves it", field(at))
             }
             (Some(at), Some(key)) if key.kind == "int" => {
@@ -155,12 +158,12 @@ impl Sample {
         }
     }
 
-    fn states(&self, state: Option<&StateGuess<'_>>, undecided: &[&str]) -> Vec<String> {
+    fn states(&self, undecided: &[&str]) -> Vec<String> {
         let mut lines = vec![
             "# The table's own words for each state; a word that stands nowhere here counts as retrying.".to_owned(),
             "[states]".to_owned(),
         ];
-        let Some(StateGuess { field, seen, dead, .. }) = state else {
+        let Some(StateGuess { field, seen, dead, .. }) = &self.state else {
             // To take what lives for dead is worse than to be asked.
             lines.push(match undecided {
                 [] => "dead = [\"dead\"]   # every row of the table is a dead job, if this stays".to_owned(),
@@ -196,10 +199,10 @@ impl Sample {
     }
 
     /// What a dead row meets; or why nobody can say yet.
-    fn guard(&self, parts: &DraftParts<'_>, undecided: &[&str]) -> Result<String, String> {
+    fn guard(&self, undecided: &[&str]) -> Result<String, String> {
         let open = |what: String| format!("{what}: write [states], and then the condition `when` of a dead job");
-        match (&parts.state, &parts.key.key) {
-            (Some(state), _) => state.condition(self).ok_or_else(|| {
+        match (&self.state, &self.key.key) {
+            (Some(state), _) => state.condition(self.sample).ok_or_else(|| {
                 open(format!(
                     "the file does not say yet which values of {} mean that a job is dead",
                     state.field.column.name
@@ -208,15 +211,15 @@ impl Sample {
             (None, _) if !undecided.is_empty() => {
                 Err(open(format!("{} may say that a job is not dead", undecided.join(", "))))
             }
-            (None, Some(key)) => Ok(format!("{} IS NOT NULL", self.named(key.column))),
+            (None, Some(key)) => Ok(format!("{} IS NOT NULL", self.sample.named(key.column))),
             (None, None) => Err("the file does not say yet what identifies a row".to_owned()),
         }
     }
 
-    fn verbs(&self, parts: &DraftParts<'_>, undecided: &[&str]) -> Vec<String> {
-        let guard = self.guard(parts, undecided);
+    fn verbs(&self, undecided: &[&str]) -> Vec<String> {
+        let guard = self.guard(undecided);
         let when = quoted(guard.as_deref().unwrap_or("…"));
-        let delete = quoted(match self.dialect.as_str() {
+        let delete = quoted(match self.sample.dialect.as_str() {
             "mysql" => "DELETE t FROM {table} AS t WHERE {ids}",
             _ => "DELETE FROM {table} AS t WHERE {ids}",
         });
