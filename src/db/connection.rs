@@ -132,7 +132,7 @@ pub(super) trait Connector: Send + Sync {
 
 /// What a server says about itself and about us.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     /// Product and version.
     pub server: String,
     /// Database name or file.

@@ -235,9 +235,9 @@ impl Engine {
         &self.facts.user
     }
 
-    /// What we were granted, where the server lists that and the catalogue does not tell.
-    pub(crate) fn grants(&self) -> Option<&Grants> {
-        self.facts.grants.as_ref()
+    /// What the server says about itself and about us.
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// The server's clock when we connected, and when that was by our own.

@@ -1,6 +1,7 @@
 //! How much can be sent at once.
 
-use crate::db::{Engine, Statement, driver::bind};
+use crate::db::connection::Facts;
+use crate::db::{Statement, driver::bind};
 use crate::domain::source_error::{Result, SourceError};
 
 /// Bytes of values that are sent with one statement where nothing else limits them.
@@ -8,10 +9,10 @@ const MAX_BYTES_AT_ONCE: usize = 8 << 20;
 /// PostgreSQL closes the connection on a longer message.
 const POSTGRES_MESSAGE_BYTES: usize = 0x3fff_ffff - 4_096;
 
-impl Engine {
+impl Facts {
     /// Bytes of values to send with one statement. Less than the server takes, because the statement's own text is sent too.
-    pub(crate) fn room(&self) -> usize {
-        let packet = self.facts.packet.unwrap_or(u64::MAX);
+    pub(crate) fn max_request_bytes(&self) -> usize {
+        let packet = self.packet.unwrap_or(u64::MAX);
         usize::try_from(packet - packet / 4).unwrap_or(usize::MAX).min(MAX_BYTES_AT_ONCE)
     }
 }

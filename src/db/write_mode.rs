@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::Engine;
 use crate::db::cancellation::step;
+use crate::db::connection::Facts;
 use crate::domain::budget::Budget;
 use crate::domain::source_error::Result;
 
@@ -64,9 +65,11 @@ impl Engine {
             pool: Arc::clone(&self.pool),
         })
     }
+}
 
+impl Facts {
     /// Whether the server takes changes otherwise than it did when we asked it what it is.
     pub(crate) fn has_turned(&self, now: Option<Gate>) -> bool {
-        now.zip(self.facts.gate).is_some_and(|(now, then)| now != then)
+        now.zip(self.gate).is_some_and(|(now, then)| now != then)
     }
 }

@@ -117,7 +117,7 @@ impl SeenArguments {
         self.bytes += arguments.len();
         let Ok(document) = Document::parse(decode_double(arguments).into_owned()) else { return };
         let mut here: BTreeMap<Vec<String>, BTreeSet<String>> = BTreeMap::new();
-        let leaves = (0..document.len()).filter(|node| !document.kind(*node).is_container());
+        let leaves = (0..document.node_count()).filter(|node| !document.kind(*node).is_container());
         for node in leaves.take(MOST_VALUES).filter(|node| document.kind(*node) != NodeKind::Null) {
             let steps = document.steps(node);
             if steps.iter().any(|step| matches!(step, PathStep::Key(key, _) if key.contains(REDACTED))) {

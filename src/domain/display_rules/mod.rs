@@ -148,7 +148,7 @@ impl Notation {
         }
         let triggers: HashSet<&str> = self.rules.iter().flat_map(|rule| rule.when.keys()).collect();
         let mut node = 0;
-        while node < doc.len() {
+        while node < doc.node_count() {
             if marks.at(node).is_some() {
                 node = doc.end(node);
                 continue;

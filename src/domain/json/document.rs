@@ -83,14 +83,9 @@ impl Document {
     }
 
     /// How many values there are; never 0.
-    pub fn len(&self) -> u32 {
+    pub fn node_count(&self) -> u32 {
         // The parser refuses texts that could hold more.
         u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
-    }
-
-    /// Never: a document holds at least its root.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
     }
 
     /// What `node` is.

@@ -78,7 +78,7 @@ impl JsonLayout {
     pub fn new(doc: &Document, marks: &JsonHighlights, folds: &JsonFolds) -> Self {
         let mut strides = Vec::with_capacity(doc.nodes.len() / STRIDE + 1);
         let mut line = 0;
-        for node in 0..doc.len() {
+        for node in 0..doc.node_count() {
             if (node as usize).is_multiple_of(STRIDE) {
                 strides.push(line);
             }
@@ -92,7 +92,8 @@ impl JsonLayout {
     /// Takes over new folds and cuts of the same document, in time proportional to their number.
     pub fn arrange(&mut self, doc: &Document, marks: &JsonHighlights, folds: &JsonFolds) {
         let cut_nodes = marks.cuts().map(|(node, _)| node);
-        let mut nodes: Vec<NodeId> = cut_nodes.chain(folds.0.iter().copied()).filter(|&n| n < doc.len()).collect();
+        let mut nodes: Vec<NodeId> =
+            cut_nodes.chain(folds.0.iter().copied()).filter(|&n| n < doc.node_count()).collect();
         nodes.sort_unstable();
         self.gaps.clear();
         let (mut covered, mut before) = (0, 0);
@@ -116,7 +117,7 @@ impl JsonLayout {
 
     /// The line on which `node` is seen: its own, or that of the fold or cut around it.
     pub fn line_of(&self, doc: &Document, node: NodeId) -> usize {
-        let node = node.min(doc.len() - 1);
+        let node = node.min(doc.node_count() - 1);
         let after = self.gaps.partition_point(|gap| gap.node <= node);
         match after.checked_sub(1).and_then(|i| self.gaps.get(i)) {
             Some(gap) if node < doc.end(gap.node) => gap.line.min(self.total().saturating_sub(1)),
@@ -141,7 +142,7 @@ impl JsonLayout {
         let mut at = self.strides.get(stride).copied().unwrap_or(0);
         loop {
             let closed = closed_behind(doc, node);
-            if line <= at + closed || node + 1 >= doc.len() {
+            if line <= at + closed || node + 1 >= doc.node_count() {
                 break;
             }
             at += 1 + closed;

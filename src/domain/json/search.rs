@@ -28,7 +28,7 @@ impl View {
         let (doc, marks) = (self.doc(), self.marks());
         let mut found = Vec::new();
         let mut node = 0;
-        while node < doc.len() && found.len() < limit {
+        while node < doc.node_count() && found.len() < limit {
             let cut = marks.at(node);
             let behind = if cut.is_some() { doc.end(node) } else { node + 1 };
             if node >= from && cut != Some(&Cut::Hidden) {

@@ -129,13 +129,13 @@ impl View {
     pub fn fold_depth(&mut self, depth: u32) {
         self.folds = JsonFolds::default();
         let (mut node, mut above) = (0, 0);
-        while node < self.doc.len() {
+        while node < self.doc.node_count() {
             let container = self.doc.kind(node).is_container() && !self.doc.is_leaf(node);
             if container && above >= depth {
                 self.folds.set(node, true);
             }
             let behind = if container && above < depth { node + 1 } else { self.doc.end(node) };
-            above = if behind < self.doc.len() { self.doc.depth(behind) } else { 0 };
+            above = if behind < self.doc.node_count() { self.doc.depth(behind) } else { 0 };
             node = behind;
         }
         self.arrange();

@@ -165,7 +165,7 @@ impl Redactor {
         // The value of an option stands beside it in a list of words.
         let mut option_value = None;
         let mut node = 0;
-        while node < doc.len() {
+        while node < doc.node_count() {
             let suspect = doc.raw_key(node).is_some_and(|raw| {
                 *suspects.entry(raw).or_insert_with(|| doc.key(node).is_some_and(|key| self.is_suspect(&key)))
             });

@@ -126,6 +126,6 @@ impl Context {
 
     /// Cuts jobs into parts, each with as many as fit by what `weigh` says of them; at least one, which may be too large alone.
     pub(crate) fn parts<'a, T>(&self, jobs: &'a [T], weigh: impl Fn(&T) -> usize) -> Vec<&'a [T]> {
-        cut(jobs, self.engine.room(), weigh)
+        cut(jobs, self.engine.facts().max_request_bytes(), weigh)
     }
 }

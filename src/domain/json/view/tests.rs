@@ -188,11 +188,11 @@ proptest! {
     ) {
         let mut v = view(&text);
         let mut marks = JsonHighlights::default();
-        for (node, hide) in cuts.into_iter().filter(|&(node, _)| node < v.doc().len()) {
+        for (node, hide) in cuts.into_iter().filter(|&(node, _)| node < v.doc().node_count()) {
             marks.cut(node, if hide { Cut::Hidden } else { Cut::Redacted });
         }
         v.set_marks(marks);
-        let len = v.doc().len();
+        let len = v.doc().node_count();
         for node in folds.into_iter().filter(|&node| node < len) {
             v.toggle(v.line_of(node));
         }

@@ -76,7 +76,7 @@ impl<'s> Poller<'s> {
         let changed = differs || has_missed == Some(true);
         let cells = if changed { cells } else { Vec::new() };
         let (writes, server_time) = (look.writes(since), look.clock);
-        let needs_reopen = self.context.engine.has_turned(look.gate) || self.memory.awaits_unit && changed;
+        let needs_reopen = self.context.engine.facts().has_turned(look.gate) || self.memory.awaits_unit && changed;
         self.context.set_clock(server_time);
         let mut mark = look.mark(&axis, since);
         if since.is_none() || whole_from > from {

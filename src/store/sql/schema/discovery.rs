@@ -402,7 +402,7 @@ fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<CatalogueTables> {
         privileges::add(table, &column.name, cells.text()?.as_deref().unwrap_or_default());
         table.columns.push(column);
     }
-    if let Some(grants) = engine.grants() {
+    if let Some(grants) = &engine.facts().grants {
         for (schema, tables) in &mut catalogue {
             for (name, table) in tables {
                 privileges::add_by_grants(table, grants, Place { schema, table: name });

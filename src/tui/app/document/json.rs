@@ -64,13 +64,13 @@ impl JsonText {
         let level = u32::try_from(level).unwrap_or(u32::MAX);
         let (mut node, mut depth) = (0, 0);
         let mut parts = Vec::new();
-        while node < doc.len() {
+        while node < doc.node_count() {
             let container = self.is_container(node);
             if container && depth == level {
                 parts.push(self.extent(node));
             }
             node = if container && depth < level { node + 1 } else { doc.end(node) };
-            depth = if node < doc.len() { doc.depth(node) } else { 0 };
+            depth = if node < doc.node_count() { doc.depth(node) } else { 0 };
         }
         parts
     }
@@ -140,7 +140,7 @@ impl JsonText {
     fn extent(&self, node: NodeId) -> (usize, usize) {
         let doc = self.0.doc();
         let end = doc.end(node);
-        let behind = if end < doc.len() { self.0.line_of(end) } else { self.0.total_lines() };
+        let behind = if end < doc.node_count() { self.0.line_of(end) } else { self.0.total_lines() };
         // Containers around this one that end with it have their last lines behind its own.
         let around = std::iter::successors(doc.parent(node), |&above| doc.parent(above));
         let closing = around.take_while(|&above| doc.end(above) == end).count();
