@@ -4,6 +4,7 @@ pub mod action;
 pub mod backtrace;
 pub mod bounded_regex;
 pub mod budget;
+pub mod contrast;
 pub mod display_rules;
 pub mod encoding;
 pub mod error_text;

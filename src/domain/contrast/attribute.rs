@@ -1,0 +1,255 @@
+//! What a job has that others may not have: attributes of its fields and of the values in its arguments.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::domain::json::{Document, NodeId, NodeKind};
+
+/// Values that are longer are compared by their length alone, in bytes.
+const MAX_VALUE: usize = 64;
+/// Paths of one job that take part: a payload with a key for each of its rows would have thousands.
+const MAX_PATHS: usize = 512;
+
+/// Where a value stands: the name of a field, or `args` and the keys that lead to it. Elements of arrays are not numbered, as
+/// in a filter.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValuePath(Vec<String>);
+
+impl ValuePath {
+    /// The path of a field.
+    pub fn field(name: &str) -> Self {
+        Self(vec![name.to_owned()])
+    }
+
+    /// The path of a value in the arguments.
+    pub fn argument(keys: impl IntoIterator<Item = String>) -> Self {
+        Self(std::iter::once("args".to_owned()).chain(keys).collect())
+    }
+
+    /// The field, or `args`, and the keys below it.
+    pub fn steps(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Whether `other` stands below this.
+    fn is_above(&self, other: &Self) -> bool {
+        self.0.len() < other.0.len() && other.0.starts_with(&self.0)
+    }
+}
+
+impl fmt::Display for ValuePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("."))
+    }
+}
+
+/// What is true of a value. Where two tests hold for the same jobs, the first of this order says most.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Test {
+    /// Nothing stands there.
+    Absent,
+    /// `null`.
+    Null,
+    /// A text without characters.
+    Empty,
+    /// White space at the beginning or the end of a text.
+    Padded,
+    /// This text, or this number or boolean as it is written.
+    Equals(String),
+    /// A value of this kind.
+    Kind(ValueKind),
+    /// A text whose letters are all of this case.
+    Case(LetterCase),
+    /// A number of so many digits before the point; negative numbers apart.
+    Digits {
+        /// Whether it is below zero.
+        negative: bool,
+        /// Digits before the point; 0 for a number between -1 and 1.
+        digits: u32,
+    },
+    /// A text whose length in bytes is below this power of two, and not below the one before.
+    LengthBelow(u32),
+}
+
+/// Kinds of values that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ValueKind {
+    /// A text.
+    Text,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// An object.
+    Object,
+    /// An array.
+    Array,
+}
+
+/// The case of all letters of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LetterCase {
+    /// All are small.
+    Lower,
+    /// All are capital.
+    Upper,
+    /// Some of both.
+    Mixed,
+}
+
+/// A value and what is true of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Attribute {
+    /// Where.
+    pub path: ValuePath,
+    /// What.
+    pub test: Test,
+}
+
+impl Attribute {
+    /// Whether this follows from the other: an object that is absent has no members.
+    pub(super) fn follows_from(&self, other: &Self) -> bool {
+        match (&self.test, &other.test) {
+            (Test::Absent, Test::Absent | Test::Null) => other.path.is_above(&self.path),
+            // Of one value, what is only derived from it.
+            (Test::Kind(_), _) => self.path == other.path,
+            (test, _) if test.is_derived() => self.path == other.path,
+            _ => false,
+        }
+    }
+}
+
+impl Test {
+    /// Whether it only describes a value.
+    pub(super) fn is_derived(&self) -> bool {
+        matches!(self, Self::Case(_) | Self::Digits { .. } | Self::LengthBelow(_))
+    }
+}
+
+impl fmt::Display for Attribute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        match &self.test {
+            Test::Absent => write!(f, "{path} is absent"),
+            Test::Null => write!(f, "{path} = null"),
+            Test::Empty => write!(f, "{path} is empty"),
+            Test::Padded => write!(f, "{path} begins or ends with white space"),
+            Test::Equals(value) => write!(f, "{path} = {value}"),
+            Test::Kind(kind) => write!(f, "{path} is {}", kind.word()),
+            Test::Case(LetterCase::Lower) => write!(f, "{path} has only small letters"),
+            Test::Case(LetterCase::Upper) => write!(f, "{path} has only capital letters"),
+            Test::Case(LetterCase::Mixed) => write!(f, "{path} has small and capital letters"),
+            Test::Digits { negative, digits } => {
+                let sign = if *negative { "negative, " } else { "" };
+                match digits {
+                    0 => write!(f, "{path} is {sign}a number below 1"),
+                    1 => write!(f, "{path} is {sign}a number of 1 digit"),
+                    digits => write!(f, "{path} is {sign}a number of {digits} digits"),
+                }
+            }
+            Test::LengthBelow(1) => write!(f, "{path} is 1 byte long"),
+            Test::LengthBelow(power) => write!(f, "{path} is {} to {} bytes long", 1 << (power - 1), (1 << power) - 1),
+        }
+    }
+}
+
+impl ValueKind {
+    /// With its article.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::Number => "a number",
+            Self::Boolean => "a boolean",
+            Self::Object => "an object",
+            Self::Array => "an array",
+        }
+    }
+}
+
+/// A job as it is compared with others.
+pub struct ComparedJob<'a> {
+    /// Fields beside the arguments, by name; `None` where the job has no value.
+    pub fields: &'a [(&'a str, Option<&'a str>)],
+    /// The arguments, where they are JSON.
+    pub arguments: Option<&'a Document>,
+    /// Tells whether the values of a key must not be shown: then only their kinds take part.
+    pub is_secret: &'a dyn Fn(&str) -> bool,
+}
+
+impl ComparedJob<'_> {
+    /// Hands out each path that the job has, with each test that holds there; a path of an array comes more than once.
+    pub(super) fn attributes(&self, mut each: impl FnMut(&ValuePath, Test)) {
+        for (name, value) in self.fields {
+            let path = ValuePath::field(name);
+            if let Some(value) = value {
+                each(&path, Test::Equals((*value).to_owned()));
+            }
+        }
+        let Some(document) = self.arguments else { return };
+        let mut paths = HashSet::new();
+        let mut keys: Vec<(NodeId, String)> = Vec::new();
+        let mut secret_until = 0;
+        for node in 1..document.node_count() {
+            keys.retain(|(container, _)| node < document.end(*container));
+            if let Some(key) = document.key(node) {
+                if node >= secret_until && (self.is_secret)(&key) {
+                    secret_until = document.end(node);
+                }
+                keys.push((node, key.into_owned()));
+            }
+            let path = ValuePath::argument(keys.iter().map(|(_, key)| key.clone()));
+            if paths.len() == MAX_PATHS && !paths.contains(&path) {
+                continue;
+            }
+            value_tests(document, node, node < secret_until, &mut |test| each(&path, test));
+            paths.insert(path);
+        }
+    }
+}
+
+/// Hands out what is true of one value of the arguments.
+fn value_tests(document: &Document, node: NodeId, is_secret: bool, each: &mut impl FnMut(Test)) {
+    let kind = match document.kind(node) {
+        NodeKind::Null => return each(Test::Null),
+        NodeKind::Object => ValueKind::Object,
+        NodeKind::Array => ValueKind::Array,
+        NodeKind::String => ValueKind::Text,
+        NodeKind::Number => ValueKind::Number,
+        NodeKind::Bool => ValueKind::Boolean,
+    };
+    each(Test::Kind(kind));
+    let Some(value) = document.scalar(node).filter(|_| !is_secret) else { return };
+    match kind {
+        ValueKind::Text if value.is_empty() => return each(Test::Empty),
+        ValueKind::Text => text_tests(&value, each),
+        ValueKind::Number => each(digits(&value)),
+        ValueKind::Boolean | ValueKind::Object | ValueKind::Array => {}
+    }
+    if value.len() <= MAX_VALUE {
+        each(Test::Equals(value.into_owned()));
+    }
+}
+
+fn text_tests(value: &str, each: &mut impl FnMut(Test)) {
+    if value.trim().len() < value.len() {
+        each(Test::Padded);
+    }
+    let case = match (value.chars().any(char::is_lowercase), value.chars().any(char::is_uppercase)) {
+        (true, true) => Some(LetterCase::Mixed),
+        (true, false) => Some(LetterCase::Lower),
+        (false, true) => Some(LetterCase::Upper),
+        (false, false) => None,
+    };
+    if let Some(case) = case {
+        each(Test::Case(case));
+    }
+    each(Test::LengthBelow(usize::BITS - value.len().leading_zeros()));
+}
+
+/// The size of a number as it is written; one with an exponent counts by what stands before that.
+fn digits(number: &str) -> Test {
+    let (negative, number) = number.strip_prefix('-').map_or((false, number), |number| (true, number));
+    let whole = number.split(['.', 'e', 'E']).next().unwrap_or_default();
+    let digits = u32::try_from(whole.trim_start_matches('0').len()).unwrap_or(u32::MAX);
+    Test::Digits { negative, digits }
+}

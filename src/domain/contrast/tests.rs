@@ -1,0 +1,136 @@
+use std::fmt::Write as _;
+
+use super::{ComparedJob, Contrast, Counts, Difference};
+use crate::domain::json::Document;
+
+/// Numbers that a seed decides (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn of(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % n
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// What sets the chosen jobs apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cause {
+    Value,
+    Null,
+    Absent,
+    TrailingSpace,
+    OtherType,
+    Pair,
+    None,
+}
+
+const CAUSES: [Cause; 6] =
+    [Cause::Value, Cause::Null, Cause::Absent, Cause::TrailingSpace, Cause::OtherType, Cause::Pair];
+
+/// Arguments with thirty paths of noise: few values, many, identifiers, numbers, texts, nulls, absent keys, arrays and objects.
+fn arguments(dice: &mut Dice, planted: &str) -> String {
+    let mut json = String::from("{");
+    for nth in 0..30 {
+        let value = match nth % 6 {
+            0 => format!("\"v{}\"", dice.below(3 + nth)),
+            1 => format!("{}", dice.below(1_000_000_000)),
+            2 => format!("\"{:x}-{}\"", dice.below(1 << 40), nth),
+            3 if dice.chance(20) => "null".to_owned(),
+            3 => format!("{}.5", dice.below(20)),
+            4 if dice.chance(30) => continue,
+            4 => format!("[{},{}]", dice.below(4), dice.below(4)),
+            _ => format!("{{\"inner\":{}}}", dice.chance(50)),
+        };
+        write!(json, "\"noise{nth}\":{value},").expect("a text");
+    }
+    json.push_str(planted);
+    let json = json.trim_end_matches(',');
+    format!("{json}}}")
+}
+
+/// The members that carry the cause.
+fn planted(dice: &mut Dice, cause: Cause, is_chosen: bool) -> String {
+    let currency = ["EUR", "USD", "GBP", "CHF"][dice.below(4) as usize];
+    let amount = dice.below(100_000);
+    match (cause, is_chosen) {
+        (Cause::Value, true) => "\"currency\":\"JPY\"".to_owned(),
+        (Cause::Null, true) => "\"currency\":null".to_owned(),
+        (Cause::Absent, true) => String::new(),
+        (Cause::TrailingSpace, true) => format!("\"currency\":\"{currency}{amount} \""),
+        (Cause::TrailingSpace, false) => format!("\"currency\":\"{currency}{amount}\""),
+        (Cause::OtherType, true) => format!("\"amount\":\"{amount}\""),
+        (Cause::OtherType, false) => format!("\"amount\":{amount}"),
+        (Cause::Pair, true) => "\"currency\":\"EUR\",\"country\":\"DE\"".to_owned(),
+        (Cause::Pair, false) => {
+            // Each of the two is as usual as the other; both together are what kills.
+            let (currency, country) = [("EUR", "FR"), ("USD", "DE"), ("USD", "FR")][dice.below(3) as usize];
+            format!("\"currency\":\"{currency}\",\"country\":\"{country}\"")
+        }
+        (Cause::Value | Cause::Null | Cause::Absent | Cause::None, _) => format!("\"currency\":\"{currency}\""),
+    }
+}
+
+/// What is told of a cohort with one cause, of which one job in fifty is free on the one side and has it on the other.
+fn contrast(seed: u64, cause: Cause) -> (Vec<Difference>, Counts) {
+    let mut dice = Dice::of(seed);
+    let (chosen, others) = (30 + dice.below(40), 40 + dice.below(60));
+    let mut contrast = Contrast::default();
+    let mut job = |contrast: &mut Contrast, is_chosen: bool| {
+        let has_cause = is_chosen != dice.chance(2);
+        let planted = planted(&mut dice, cause, has_cause);
+        let document = Document::parse(arguments(&mut dice, &planted)).expect("JSON");
+        let queue = ["high", "low"][dice.below(2) as usize];
+        let fields = [("queue", Some(queue)), ("worker", None)];
+        let compared = ComparedJob { fields: &fields, arguments: Some(&document), is_secret: &|_| false };
+        match is_chosen {
+            true => contrast.add_chosen(&compared),
+            false => contrast.add_other(&compared),
+        }
+    };
+    (0..chosen).for_each(|_| job(&mut contrast, true));
+    (0..others).for_each(|_| job(&mut contrast, false));
+    (contrast.differences(20), contrast.jobs())
+}
+
+fn line(difference: &Difference) -> String {
+    let attributes: Vec<String> = difference.attributes.iter().map(ToString::to_string).collect();
+    attributes.join(" and ")
+}
+
+#[test]
+fn the_planted_cause_is_the_first_line_on_a_thousand_seeds() {
+    for seed in 1..=1_000 {
+        let cause = CAUSES[seed as usize % CAUSES.len()];
+        let (differences, all) = contrast(seed, cause);
+        let first = differences.first().map(line).unwrap_or_default();
+        let expected = match cause {
+            Cause::Value => "args.currency = JPY",
+            Cause::Null => "args.currency = null",
+            Cause::Absent => "args.currency is absent",
+            Cause::TrailingSpace => "args.currency begins or ends with white space",
+            Cause::OtherType => "args.amount is a text",
+            Cause::Pair => "args.country = DE and args.currency = EUR",
+            Cause::None => "",
+        };
+        assert!(first == expected, "seed {seed}, {cause:?}, {all:?}: {differences:#?}");
+    }
+}
+
+#[test]
+fn where_nothing_differs_nothing_is_told_on_a_thousand_seeds() {
+    for seed in 1..=1_000 {
+        let (differences, _) = contrast(seed, Cause::None);
+        assert!(differences.is_empty(), "seed {seed}: {differences:#?}");
+    }
+}
