@@ -21,7 +21,7 @@ const BUILT_IN: [&str; 13] = [
     include_str!("../../assets/adapters/laravel.toml"),
 ];
 
-/// What can be told of them without reading them, a line each: the name, [`Adapter::tables`], and behind a bar
+/// What is known of them without reading them, a line each: the name, [`Adapter::tables`], and behind a bar
 /// [`Adapter::beside`]. A test holds it against the files, and renews it with `DLQ_TUI_UPDATE_ASSETS=1`.
 const INDEX: &str = include_str!("../../assets/adapters.index");
 

@@ -399,7 +399,7 @@ fn verb(verb: &Verb, action: Action) -> Result<(), LocatedError> {
     undos.into_iter().flatten().try_for_each(|u| undo(u, verb, action))
 }
 
-/// An undo looks at the dead row, or at what was kept of one that is gone.
+/// An undo reads the dead row, or what was kept of one that is gone.
 fn undo(undo: &Undo, verb: &Verb, action: Action) -> Result<(), LocatedError> {
     let at = Some(undo.taken.span().start);
     if action != Action::Replay {

@@ -1,4 +1,4 @@
-//! Which rights a layout takes: what a role needs to look at it, and for each of its verbs.
+//! Which rights a layout needs: to read it, and for each of its verbs.
 //!
 //! An adapter lists what its statements take in `needs`; what the store does by itself (hold rows, archive them, put them
 //! back) is added here. What is not listed is left to the database, whose error says it when the verb is tried.
@@ -156,7 +156,7 @@ impl<'a> Needs<'a> {
         rights
     }
 
-    /// What it takes to look: lists, counts, and open jobs.
+    /// What reading needs: lists, counts, and open jobs.
     pub fn reading(&self) -> Privileges {
         let mut rights = self.list();
         self.declare(&mut rights, &self.spec.needs, true);

@@ -31,7 +31,7 @@ pub struct Spec {
     /// What is joined to the table, which is `t`: at most one row for each of its rows.
     #[serde(default)]
     pub join: Option<Spanned<String>>,
-    /// The rights that it takes to look, beside reading the table; `sometimes` where lists do without.
+    /// The rights that reading needs, apart from the table itself; `sometimes` where lists do without.
     #[serde(default)]
     pub needs: Vec<Need>,
     /// What tells the layout from a table that only has the same name.
@@ -226,7 +226,7 @@ pub struct Fields {
     /// Error message.
     #[serde(default)]
     pub message: Option<Field>,
-    /// The beginning of the message, 200 characters, where that is told quicker than the whole is.
+    /// The first 200 characters of the message, where the database has these quicker than all of it.
     #[serde(default)]
     pub message_head: Option<Field>,
     /// Job class, event type or worker name.
@@ -235,7 +235,7 @@ pub struct Fields {
     /// Queue.
     #[serde(default)]
     pub queue: Option<Field>,
-    /// Reason beside the error class.
+    /// Reason apart from the error class.
     #[serde(default)]
     pub reason: Option<Field>,
     /// Host or process that failed.

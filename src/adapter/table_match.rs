@@ -18,7 +18,7 @@ pub struct Column {
     pub nullable: bool,
     /// Its collation, where the database names one.
     pub collation: Option<String>,
-    /// What its values are, where it is to hold times and they were looked at.
+    /// What its values are, where it is to hold times and they were checked.
     pub times: Option<Times>,
 }
 
@@ -39,13 +39,13 @@ pub struct Table {
     /// Whether its rows change with transactions of which the database's own log does not tell: it stands on another server, or
     /// with another storage engine.
     pub is_elsewhere: bool,
-    /// What keeps rows from the role that looks, where something does: such a table looks emptier than it is.
+    /// What hides rows from our role, where something does: such a table seems emptier than it is.
     pub row_security: Option<RowSecurity>,
     /// Whether its rows stand in other tables, which are its parts.
     pub is_partitioned: bool,
     /// The tables that inherit from it and are no parts of it, where there may be any.
     pub heirs: Option<Vec<String>>,
-    /// What the role that looks may not do with it.
+    /// What our role may not do with it.
     pub lacks: Lacks,
 }
 
@@ -286,7 +286,7 @@ fn broken_orders<'a>(spec: &'a Spec, table: &'a Table) -> impl Iterator<Item = M
     ordered.into_iter().filter_map(|(what, field)| {
         let field = field?;
         let column = table.column(field.column.as_ref()?.get_ref())?;
-        // What detection asks of it is told already.
+        // Detection has reported this already.
         let is_asked = spec.detect.columns.get(&column.name).is_some_and(|word| word == TIME || word == TIME_OR_EPOCH);
         let is_compared = match (field.kind, Family::of(&column.data_type)) {
             (_, Family::Any) => true,
@@ -304,7 +304,7 @@ fn broken_orders<'a>(spec: &'a Spec, table: &'a Table) -> impl Iterator<Item = M
     })
 }
 
-/// Times that are told as whole numbers and stand in columns that hold fractions: rows between two whole numbers would be
+/// Times that the file calls whole numbers, in columns that hold fractions: rows between two whole numbers would be
 /// passed over where a page ends.
 fn broken_epochs<'a>(spec: &'a Spec, table: &'a Table) -> impl Iterator<Item = Misfit> + 'a {
     let names: BTreeSet<&str> = epochs(spec).collect();

@@ -117,7 +117,7 @@ impl SourceOpener {
         let looking = open::survey_silently(&self.session, self.origin.clone(), &budget);
         // An operator who sees nothing for long does not know whether anything happens: the console says it.
         let Ok(looked) = timeout(FIRST_LOOK, looking).await else { return Ok(()) };
-        // The only look for which somebody may be asked for a password: later the terminal is the console's.
+        // The only connection for which somebody may be asked for a password: later the terminal is the console's.
         let looked = open::or_asked(&self.session, &self.origin, looked, &budget).await;
         match looked.map(|surveyed| self.keep(surveyed)) {
             Ok(surveyed) if surveyed.matching().is_empty() => surveyed.only(&self.session, &budget).await.map(drop),

@@ -77,7 +77,7 @@ pub fn end(result: anyhow::Result<Code>) -> Code {
     code_of(&error)
 }
 
-/// Ends a command whose words cannot be read: the parser's sentence, told as every other.
+/// Ends a command whose words cannot be read: the parser's sentence, printed as every other.
 pub fn misused(error: &clap::Error) -> Code {
     let text = mask_secrets(&sentence(error));
     super::output::say(&format!("dlq-tui: {}", crate::domain::text::Clean::lines(&text)));

@@ -1,4 +1,4 @@
-//! `dlq-tui completions` and `dlq-tui man`: what a shell and `man` are told of the commands.
+//! `dlq-tui completions` and `dlq-tui man`: the commands for a shell and for `man`.
 
 use std::io::Write;
 use std::path::Path;

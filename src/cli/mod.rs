@@ -67,7 +67,7 @@ pub fn main() -> ExitCode {
             }
         }
     }));
-    // What still runs has been told to stop, or is a database that does not answer: neither is waited for.
+    // What still runs is being stopped, or is a database that does not answer: neither is waited for.
     runtime.shutdown_background();
     log::ended(code as u8, began.elapsed());
     drop(log_file);

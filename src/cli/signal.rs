@@ -1,4 +1,4 @@
-//! When a command without a console is told to stop, to pause, or to go on.
+//! When a command without a console has to stop, to pause, or to go on.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// How long a command that was told to stop may take to do so by itself, most of what an operator takes for at once.
+/// How long a command that has to stop may take to do so by itself, most of what an operator takes for at once.
 const GRACE: Duration = Duration::from_millis(120);
 
 /// How many of [`Unhurried`] there are.
@@ -41,7 +41,7 @@ pub fn stop_requested() -> impl Future<Output = ()> {
 pub fn overdue() -> impl Future<Output = ()> {
     let mut stop = stop_requested();
     let is_hurried = || UNHURRIED.load(Ordering::SeqCst) == 0;
-    // A task of its own, which is not kept from looking by what it looks at.
+    // A task of its own, which what it watches cannot block.
     let watching = tokio::spawn(async move {
         loop {
             stop.await;

@@ -280,7 +280,7 @@ async fn type_count(plan: &Plan) -> std::io::Result<bool> {
     Ok(false)
 }
 
-/// Prints for scripts what is printed where jobs match: a plan or a receipt of nothing. People have been told.
+/// Prints for scripts what is printed where jobs match: a plan or a receipt of nothing. People have read it already.
 fn nothing(run: &Run, asking: &Asking) -> Result<()> {
     let mut out = output::stdout();
     let (plan, receipt) = (PlanRecord::of_nothing(run), RunRecord::from(run));

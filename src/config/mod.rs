@@ -1,4 +1,4 @@
-//! What the operator configured: sources by name, the console's looks, thresholds, and where our files live.
+//! What the operator configured: sources by name, the console's appearance, thresholds, and where our files live.
 //!
 //! Two files are layered, the operator's over `/etc`: a key of the upper one wins, key by key. An unknown key is an
 //! error that names the line and the nearest known key, because a misspelt `production` must not go unnoticed.
@@ -91,7 +91,7 @@ pub struct Ui {
     pub ascii: bool,
     /// Whether the mouse is captured at the start.
     pub mouse: bool,
-    /// Time between two looks at the source while it is live.
+    /// Time between two polls of the source while it is live.
     pub refresh: Duration,
     /// The zone of the times that the console shows.
     pub timezone: Zone,

@@ -45,7 +45,7 @@ pub struct Source {
     pub production: bool,
     /// Nothing is written, by the database session's own word.
     pub read_only: bool,
-    /// Time between two looks while it is live; `None` takes the console's.
+    /// Time between two polls while it is live; `None` takes the console's.
     pub refresh: Option<Duration>,
     /// How long one statement may take; `None` takes the general limit.
     pub statement_timeout: Option<Duration>,

@@ -8,7 +8,7 @@ use std::path::Path;
 pub(crate) struct Inode(u64, u64);
 
 impl Inode {
-    /// The file that is at `path` now, where there is one that can be looked at.
+    /// The file that is at `path` now, where there is one that can be read.
     pub(crate) fn at(path: &Path) -> Option<Self> {
         std::fs::metadata(path).ok().map(|meta| Self(meta.dev(), meta.ino()))
     }

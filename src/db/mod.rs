@@ -275,7 +275,7 @@ impl Engine {
                 // A replica stops whoever reads what its primary has cleaned up meanwhile: that is no fault, and a new
                 // snapshot sees the rows as they are now.
                 Err((SourceError::Locked(_), _)) if left > 0 => left -= 1,
-                // The connections know now to look how deep a text is.
+                // From now on the connections check how deep a text is.
                 Err((error, _)) if !depth_checked && driver::json_depth::is_too_deep(&error) => depth_checked = true,
                 Ok(rows) => {
                     let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);

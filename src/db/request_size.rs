@@ -17,7 +17,7 @@ impl Facts {
     }
 }
 
-/// Refuses what PostgreSQL would answer by hanging up, which could not be told from a lost connection.
+/// Refuses what PostgreSQL would answer by hanging up, which would look like a lost connection.
 pub(super) fn fits_postgres(statement: &Statement) -> Result<()> {
     let bytes = statement.sql.len() + bind::bytes_of_values(statement);
     if bytes <= POSTGRES_MESSAGE_BYTES {

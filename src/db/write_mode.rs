@@ -68,7 +68,7 @@ impl Engine {
 }
 
 impl Facts {
-    /// Whether the server takes changes otherwise than it did when we asked it what it is.
+    /// Whether the server takes changes now and did not at the first question, or the other way round.
     pub(crate) fn has_turned(&self, now: Option<Gate>) -> bool {
         now.zip(self.gate).is_some_and(|(now, then)| now != then)
     }

@@ -43,7 +43,7 @@ impl Action {
         Action::Recall,
     ];
 
-    /// What is to be known of the action beside what adapters say of it.
+    /// What the program knows of the action; adapters add to it.
     pub const fn profile(self) -> &'static ActionProfile {
         match self {
             Action::Replay => &profile::REPLAY,
@@ -120,7 +120,7 @@ pub enum SkipReason {
     UndoneBefore,
 }
 
-/// Characters of a validator's reason that are kept: by these reasons are told apart.
+/// Characters of a validator's reason that are kept; reasons with the same characters count as one.
 const WORDS: usize = 100;
 
 /// How the reasons of a validator begin in receipts.

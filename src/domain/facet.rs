@@ -19,7 +19,7 @@ pub enum Facet {
     Class,
     /// Queue.
     Queue,
-    /// The reason as stored, where a layout keeps one beside the class.
+    /// The reason as stored, where a layout keeps one apart from the class.
     Reason,
     /// Host or process that failed.
     Worker,

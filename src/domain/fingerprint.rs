@@ -73,7 +73,7 @@ fn fnv1a(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
 
-/// Eight hexadecimal digits by which a text is told from others; the same wherever and whenever they are computed.
+/// Eight hexadecimal digits that stand for a text; the same wherever and whenever they are computed.
 pub fn short_hash(text: &str) -> String {
     let hash = fnv1a(OFFSET, text.as_bytes());
     format!("{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)

@@ -104,7 +104,7 @@ pub struct JobRow {
     pub queue: Option<Untrusted>,
     /// Host or process that failed, where the layout knows it.
     pub worker: Option<Untrusted>,
-    /// The reason as stored, where the layout keeps one beside the error class.
+    /// The reason as stored, where the layout keeps one apart from the error class.
     pub reason: Option<Untrusted>,
     /// Attempts made so far.
     pub attempts: Option<i64>,

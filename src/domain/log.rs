@@ -1,7 +1,7 @@
 //! What a log may say: all of it stands here, and takes nothing but numbers and words of our own.
 //!
 //! Whoever listens gets events named after what happened, with a target that nothing else has: what libraries tell holds
-//! statements with values in them, and is never listened to. Without a listener an event costs a look at one flag.
+//! statements with values in them, and is never listened to. Without a listener an event costs one check of a flag.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tracing::{Level, event};
 /// The target of our events.
 pub const TARGET: &str = "dlq_tui";
 
-/// A frame that takes longer than this is told of: the time that a screen of 60 Hz has for one.
+/// A frame that takes longer than this is reported: the time that a screen of 60 Hz has for one.
 pub const SLOW_FRAME: Duration = Duration::from_millis(16);
 
 fn ms(took: Duration) -> f64 {

@@ -1,4 +1,4 @@
-//! What an operator asked for beside the verb and the jobs.
+//! What an operator asked for apart from the verb and the jobs.
 
 pub mod destination;
 pub mod rate;

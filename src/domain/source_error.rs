@@ -63,7 +63,7 @@ pub enum SourceError {
     /// The table does not look as the adapter says, or a value could not be read.
     #[error("the table does not fit its adapter: {0}")]
     Layout(String),
-    /// A table is no longer what it was when the store was opened: opening the store anew mends that.
+    /// A table is no longer what it was when the store was opened: opening the store again mends that.
     #[error("{0}, and its rows would not be kept whole")]
     Outdated(Outdated),
     /// Bad input.
@@ -110,7 +110,7 @@ impl SourceError {
         )
     }
 
-    /// Whether less at a time may get through: a deadline ended it, ours or one that cannot be told from somebody's stop.
+    /// Whether less at a time may get through: a deadline ended it, ours, or somebody's stop, which looks the same.
     pub fn took_too_long(&self) -> bool {
         matches!(self, Self::Timeout(_) | Self::Interrupted)
     }

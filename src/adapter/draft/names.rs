@@ -153,7 +153,7 @@ pub(super) const IGNORED: &[&str] = &["ignore", "mute", "skip", "cancel", "dismi
 pub(super) const TOLD: &[&str] = &["error", "exception", "fail", "trace", "stack", "result", "output"];
 /// Parts of names of live queues: rows wait there to be run.
 pub(super) const LIVES: &[&str] = &["available_at", "reserved_at", "locked_at", "locked_until", "run_at", "visible_at"];
-/// Parts of names that speak of death, beside those of states.
+/// Parts of names that mean death, apart from those of states.
 pub(super) const DIED: &[&str] = &["die", "death", "kill"];
 
 /// Whether a name or a word has one of these in it.

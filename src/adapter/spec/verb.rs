@@ -44,7 +44,7 @@ impl VerbSpecs {
             Action::Discard => self.discard.as_ref(),
             Action::Archive => self.archive.as_ref(),
             Action::Purge => self.purge.as_ref(),
-            // What undoes a verb is said beside it, or needs no words.
+            // The undo of a verb is a part of it, or needs no statement.
             Action::Restore | Action::Recall => None,
         }
     }
@@ -293,7 +293,7 @@ pub struct Live {
     pub columns: BTreeMap<String, String>,
     /// A statement that finds them: the dead job's key and the live row's, both as text, for every row that may be the job's,
     /// with NULL for a row that is no longer as it was put there. A job with several rows is left alone. A third column may say
-    /// why a job cannot be told from others.
+    /// why a job cannot be identified.
     pub find: Spanned<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Options that take one of some words, which shells are told.
+//! Options that take one of some words, which shells complete.
 
 use std::ffi::OsStr;
 

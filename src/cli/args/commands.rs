@@ -158,7 +158,7 @@ pub struct WatchArgs {
     /// The facet; without it `error`, or the first that the table has where it keeps no error classes.
     #[arg(long, value_name = "FACET", value_parser = Choice::new(Facet::ALL.map(Facet::word), facet))]
     pub by: Option<Facet>,
-    /// Time between two looks; longer ones follow by themselves where looking costs the database more.
+    /// Time between two polls; it grows by itself where a poll costs the database more.
     #[arg(long, default_value = "2s", value_name = "SPAN", allow_hyphen_values = true, value_parser = interval)]
     pub interval: Duration,
     /// Which jobs.

@@ -139,7 +139,7 @@ fn every_state(filter: Filter) -> Result<Filter> {
     Ok(Filter::parse(format!("{filter}{states}").trim())?)
 }
 
-/// A threshold on numbers of jobs held against a count; values are told as `shown` says.
+/// A threshold on numbers of jobs held against a count; values are printed by `shown`.
 fn counted(
     histogram: &Histogram,
     scope: &ThresholdScope,

@@ -1,4 +1,4 @@
-//! What can die in the demo, and of what: read from the data beside the code.
+//! What can die in the demo, and of what: read from the data next to the code.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -157,7 +157,7 @@ impl FailureCatalogue {
     /// Reads the data; `only` keeps one language, for layouts that belong to it.
     ///
     /// # Errors
-    /// When the data beside the code is broken, which a test sees first.
+    /// When the data next to the code is broken, which a test sees first.
     pub fn load(only: Option<Lang>) -> Result<FailureCatalogue> {
         let wanted = |lang: Lang| only.is_none_or(|o| o == lang);
         let JobFile { runtime, job } = toml::from_str(JOBS).context("the demo's jobs")?;

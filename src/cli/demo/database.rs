@@ -152,7 +152,7 @@ impl Shop {
             DemoLayout::JobsDlq => ("class", "queue", "args"),
             DemoLayout::DeadLetterJobs => ("job_class", "queue_name", "arguments"),
         };
-        // The arguments are only looked at for the request id, and written back as the exact text of the payload.
+        // The arguments are only read for the request id, and written back as the exact text of the payload.
         Some(QueuedJob {
             original: id,
             class: text(class)?,

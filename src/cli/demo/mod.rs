@@ -169,7 +169,7 @@ fn at_home(session: SourceChoice, demo: &Demo) -> (SourceChoice, Origin) {
     (SourceChoice { paths, ..session }, origin)
 }
 
-/// Runs the demo without a console until it is told to stop, and says where the database is.
+/// Runs the demo without a console until it is stopped, and says where the database is.
 async fn serve(recipe: &DemoRecipe, folder: &Path) -> Result<Code> {
     let demo = Demo::start(recipe, Some(folder)).await?;
     let mut out = super::output::stdout();

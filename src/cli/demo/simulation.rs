@@ -1,4 +1,4 @@
-//! The shop while the console looks at it: jobs keep dying, and a worker runs what is replayed.
+//! The shop while the console shows it: jobs keep dying, and a worker runs what is replayed.
 
 use std::path::Path;
 use std::sync::Arc;

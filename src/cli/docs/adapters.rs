@@ -1,4 +1,4 @@
-//! docs/adapters.md: what stands beside this file, and the tables that the program knows itself.
+//! docs/adapters.md: the text next to this file, and the tables that the program knows itself.
 
 use std::fmt::Write as _;
 

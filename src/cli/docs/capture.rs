@@ -1,4 +1,4 @@
-//! docs/capture.md: what stands beside this file, with the recipes that the tests run.
+//! docs/capture.md: the text next to this file, with the recipes that the tests run.
 
 const TEXT: &str = include_str!("capture.md");
 

@@ -101,7 +101,7 @@ async fn whole_or_none<T>(path: &Path, fill: impl AsyncFnOnce(&mut BufWriter<Fil
     }
     .await;
     if filled.is_err() {
-        // What went wrong first is what is told.
+        // The first error is the one that is reported.
         let _ = std::fs::remove_file(path);
     }
     filled

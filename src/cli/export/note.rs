@@ -25,7 +25,7 @@ const NAMED: usize = 10;
 const EXAMPLES: usize = 3;
 /// Lines of an example's backtrace and arguments.
 const LINES: usize = 12;
-/// Runs that are looked through for those on this store.
+/// Runs that are searched for those on this store.
 const RUNS: usize = 200;
 
 /// Writes the note, and returns how many jobs it is about.

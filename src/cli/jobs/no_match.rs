@@ -15,13 +15,13 @@ use crate::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort};
 /// Jobs whose arguments are read, the newest first.
 const SAMPLE: usize = 100;
 
-/// Bytes of arguments that are looked through: what is beyond costs more than the help is worth.
+/// Bytes of arguments that are searched: more would cost more than the help is worth.
 const MOST_BYTES: usize = 8 << 20;
 
-/// Values of one job that are looked at.
+/// Values of one job that are compared.
 const MOST_VALUES: usize = 500;
 
-/// The longest path and value that are told.
+/// The longest path and value that are shown.
 const LONGEST: usize = 60;
 
 /// Says what the keys of a filter could have matched. Each key costs a bounded step, and a database that fails here fails
@@ -79,7 +79,7 @@ async fn sample(opened: &OpenedStore, filter: &Filter) -> Option<SeenArguments> 
     let ids: Vec<JobId> = page.entries.into_iter().map(|entry| entry.row.id).collect();
     for ids in ids.chunks(SAMPLE / 4) {
         for detail in opened.desk.store.details(ids, &opened.budget).await.ok()? {
-            // Masked before anything of it is told.
+            // Masked before anything of it is shown.
             seen.add(opened.masked_detail(detail).arguments.as_ref().map_or("", Untrusted::exact));
         }
         if seen.bytes > MOST_BYTES {
@@ -92,7 +92,7 @@ async fn sample(opened: &OpenedStore, filter: &Filter) -> Option<SeenArguments> 
 /// What the arguments of some jobs hold.
 #[derive(Default)]
 struct SeenArguments {
-    /// Whether only a part of all jobs was looked at, as the filter has other terms.
+    /// Whether only a part of all jobs was read, as the filter has other terms.
     is_part: bool,
     jobs: u64,
     bytes: usize,
@@ -129,7 +129,7 @@ impl SeenArguments {
                 ..SeenValues::default()
             });
             let values = here.entry(keys).or_default();
-            // A value of which a part is masked is not told either: the rest may give it away.
+            // A value of which a part is masked is not shown either: the rest may give it away.
             let value = document.scalar(node).filter(|value| !value.contains(REDACTED));
             values.extend(value.map(|value| value.into_owned()));
         }

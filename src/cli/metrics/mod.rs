@@ -17,7 +17,7 @@ use super::exit::Code;
 use super::{output, signal};
 use crate::cli::source::open::OpenedStore;
 
-/// Serves until it is told to stop. A database that fails is told of as `dlq_up 0`, and tried again at the next scrape.
+/// Serves until it is stopped. A database that fails is reported as `dlq_up 0`, and tried again at the next scrape.
 ///
 /// # Errors
 /// When the address cannot be listened on.

@@ -21,7 +21,7 @@ use crate::store::SourceError;
 /// The window of growth.
 const GROWTH: Duration = Duration::from_secs(300);
 
-/// The numbers of one look at the store.
+/// The numbers of one scrape.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MetricsSample {
     states: Vec<(&'static str, u64)>,

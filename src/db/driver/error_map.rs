@@ -15,7 +15,7 @@ use crate::domain::source_error::SourceError;
 /// A server's deadline, whose length only the caller of the driver knows.
 const SERVER_DEADLINE: SourceError = SourceError::Timeout(Duration::ZERO);
 
-/// Where PostgreSQL looks whether a row may be as it is to be: a row-level security policy.
+/// Where PostgreSQL checks whether a new row is allowed: a row-level security policy.
 const ROW_CHECK: &str = "ExecWithCheckOptions";
 
 /// What answers sends what no such database does.

@@ -4,7 +4,7 @@
 //! whatever its own mode makes of quotes, backslashes or empty text, `||` concatenates in adapter files, and a payload that
 //! does not fit its new column is refused. Without a strict mode the server would cut it off and say that all is well.
 //!
-//! Writes run at READ COMMITTED: REPEATABLE READ, the default, locks the gaps between the rows that a batch looks at,
+//! Writes run at READ COMMITTED: REPEATABLE READ, the default, locks the gaps between the rows that a batch reads,
 //! which stalls the application's own inserts, and two replayers with SKIP LOCKED would wait for each other's gaps.
 //! Reads run at REPEATABLE READ, one snapshot for all their statements. A server with `binlog_format=STATEMENT`
 //! refuses writes at READ COMMITTED; it says so itself.
@@ -192,7 +192,7 @@ impl MyLink {
         (bytes as u64).saturating_add(PACKET_HEAD) <= self.server.packet
     }
 
-    /// Refuses what the server would answer by hanging up, which could not be told from a lost connection.
+    /// Refuses what the server would answer by hanging up, which would look like a lost connection.
     fn fits(&self, statement: &Statement) -> Result<()> {
         let bytes = bind::bytes(statement);
         if self.has_room(bytes) {

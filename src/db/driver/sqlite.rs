@@ -5,7 +5,7 @@
 //! with "busy" at once, without waiting.
 //!
 //! A file can be put in the place of the one that is open (a backup that is restored, a deployment): SQLite would go on
-//! with the old one, which nobody sees any more. So each transaction looks whether the name still stands for the file.
+//! with the old one, which nobody sees any more. So each transaction checks whether the name still stands for the file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::db::{Row, Statement, driver::bind, driver::decode};
 use crate::domain::source_error::{Result, SourceError};
 use crate::domain::time::Timestamp;
 
-/// Steps of SQLite's virtual machine between two looks at the stop flag and the clock: well under a millisecond.
+/// Steps of SQLite's virtual machine between two checks of the stop flag and the clock: well under a millisecond.
 const STEPS: i32 = 4_000;
 
 /// Rows that the database's thread may be ahead of whoever takes them: all of a batch's slice or of a page, so that it does not
@@ -41,7 +41,7 @@ pub(crate) const CHANGES: &str = "\
 pub(crate) struct Sqlite {
     options: SqliteConnectOptions,
     read_only: Option<String>,
-    /// What was there once and is gone is not made anew.
+    /// A file that was there once and is gone is not created again.
     was_there: AtomicBool,
 }
 

@@ -46,7 +46,7 @@ pub enum Transport {
     Local,
     /// Encrypted, and the server has proved that it is the one of that name.
     Verified,
-    /// Encrypted, and the server has a certificate of an authority that is trusted; for which name is not looked at.
+    /// Encrypted, and the server has a certificate of an authority that is trusted; for any name.
     Issued,
     /// Encrypted; anybody in between could pose as the server.
     Unverified,
@@ -215,7 +215,7 @@ impl Target {
         }
     }
 
-    /// Which password a server has refused, or where one was looked for: the places, never the password. `login` is host, port,
+    /// Which password a server has refused, or where one was searched for: the places, never the password. `login` is host, port,
     /// database and user.
     pub(super) fn password_story(&self, login: &[String; 4]) -> Option<String> {
         match &self.kind {

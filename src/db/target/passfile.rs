@@ -12,7 +12,7 @@ pub(super) fn ignored_file_warning(env: Env<'_>) -> Option<String> {
     Some(format!("{0} is ignored because others can read it: chmod 600 {0}", file.display()))
 }
 
-/// The file with a line for a login (host, port, database and user), or each file that was looked in and why it has none.
+/// The file with a line for a login (host, port, database and user), or each file that was searched and why it has none.
 pub(super) fn find_line(env: Env<'_>, login: &[String; 4]) -> Result<String, Vec<String>> {
     let mut without = Vec::new();
     for file in files(env) {

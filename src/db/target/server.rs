@@ -49,7 +49,7 @@ pub(super) struct Origins {
     pub host: Option<String>,
     /// What holds the password.
     password: Option<String>,
-    /// The places that were looked in for a password, in order.
+    /// The places that were searched for a password, in order.
     searched: Vec<String>,
     /// What the operator should know of where passwords are kept, as a sentence.
     pub remark: Option<String>,
@@ -296,7 +296,7 @@ impl Server {
         self.origins.password = None;
     }
 
-    /// Which password was refused, or where one was looked for; never the password. `login` is host, port, database and user,
+    /// Which password was refused, or where one was searched for; never the password. `login` is host, port, database and user,
     /// as a file of passwords has them.
     pub(super) fn password_story(&self, login: &[String; 4], reads_files: bool) -> String {
         if self.password.is_some() {

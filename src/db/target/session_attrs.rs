@@ -41,7 +41,7 @@ impl SessionAttrs {
         })
     }
 
-    /// What is looked for, and what is taken where there is none.
+    /// What is wanted, and what is taken where there is none.
     pub fn choices(self) -> &'static [SessionAttrs] {
         match self {
             SessionAttrs::Any => &[SessionAttrs::Any],

@@ -164,7 +164,7 @@ fn a_missing_file_is_named_with_its_setting_before_anything_is_tried() {
         assert!(error.starts_with("sslrootcert: cannot read /nonexistent/ca.pem: No such file"), "{engine}: {error}");
         let error = options("sslmode=require&sslkey=/nonexistent/key.pem").unwrap_err().to_string();
         assert!(error.contains("sslcert must name"), "{engine}: {error}");
-        // What is not looked at need not be there.
+        // What is not read need not be there.
         assert!(options("sslmode=prefer&sslrootcert=/nonexistent/ca.pem").is_ok(), "{engine}");
         assert!(options("sslmode=disable&sslcert=/nonexistent/crt.pem").is_ok(), "{engine}");
     }

@@ -1,6 +1,6 @@
 //! The files that TLS needs: an authority to trust, a certificate of our own with its key.
 //!
-//! They are looked at before a connection is tried, because a driver says neither which of them is missing nor which setting
+//! They are checked before a connection is tried, because a driver says neither which of them is missing nor which setting
 //! names it.
 
 use std::path::PathBuf;

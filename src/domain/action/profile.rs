@@ -1,4 +1,4 @@
-//! What is to be known of each verb beside what adapters say of it: a new verb has its entry here, and the rest of the program
+//! What the program knows of each verb; adapters add to it: a new verb has its entry here, and the rest of the program
 //! reads it.
 
 use super::Action;

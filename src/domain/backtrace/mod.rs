@@ -1,4 +1,4 @@
-//! Backtraces of any language: frames with place and function, the application's own told from the libraries'.
+//! Backtraces of any language: frames with place and function, the application's own marked apart from those of libraries.
 //!
 //! Nothing is lost: every line of the text is in one entry, and what is not a frame (messages, `Caused by`, notes
 //! between frames) stays in its place.
@@ -61,7 +61,7 @@ pub struct Backtrace {
     thrown_last: bool,
 }
 
-/// Lines that are looked at; what follows is kept as one note.
+/// Lines that are read; what follows is kept as one note.
 const MAX_LINES: usize = 20_000;
 
 impl Backtrace {

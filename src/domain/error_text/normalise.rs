@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What is looked at, the first alternative that fits at a place winning. What a match is follows from its text, which
+/// What is replaced; the first alternative that fits at a place wins. What a match is follows from its text, which
 /// is many times faster than asking the expression which alternative it was.
 const ALTERNATIVES: &[&str] = &[
     // addresses of pages and of people

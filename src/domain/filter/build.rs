@@ -106,7 +106,7 @@ fn term_text(info: &KeyInfo, key: &Key, value: Option<&str>) -> String {
     let value = value.unwrap_or_default();
     match (info.kind, key) {
         _ if *key == Key::Word => quote::text(value),
-        // What an adapter could not normalise can still be told by the framework's own word.
+        // What an adapter could not normalise can still be named by the framework's own word.
         (ValueKind::State, _) if crate::domain::job::State::from_word(value).is_none() => {
             format!("native:{}", quote::value(value, ValueKind::Text))
         }

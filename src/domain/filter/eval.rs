@@ -21,7 +21,7 @@ use super::{Clause, Filter, Key, Pattern, Test, TimeBound};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 
-/// A job as filters look at it.
+/// A job as filters read it.
 pub trait Subject {
     /// The text of error, class, queue, reason, worker, message, native state, fingerprint or id; `None` where the job
     /// has none, and for every other key.
@@ -73,7 +73,7 @@ impl Filter {
         self.compile_only(now, |_| true)
     }
 
-    /// As [`Filter::compile`], with only the clauses that `keep` picks: for whoever has judged the others already.
+    /// As [`Filter::compile`], with only the clauses that `keep` picks: for a caller that has tested the others already.
     pub fn compile_only(&self, now: Timestamp, keep: impl Fn(&Clause) -> bool) -> CompiledFilter {
         let clauses = self.clauses().iter().filter(|clause| keep(clause));
         CompiledFilter { clauses: clauses.map(|clause| clause.compile(now)).collect() }
@@ -171,7 +171,7 @@ fn missing(key: &Key, subject: &dyn Subject) -> bool {
     }
 }
 
-/// Whether any of the texts that a key looks at passes.
+/// Whether any of the texts of a key passes.
 fn any_text(key: &Key, subject: &dyn Subject, test: impl Fn(&str) -> bool) -> bool {
     match key {
         Key::Arg(path) if path.is_empty() => subject.arguments().is_some_and(|text| test(&text)),

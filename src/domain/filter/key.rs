@@ -39,7 +39,7 @@ pub struct KeyInfo {
     pub word: &'static str,
     /// Other words that are read as this one.
     pub aliases: &'static [&'static str],
-    /// What the key looks at, in one line.
+    /// What the key tests, in one line.
     pub help: &'static str,
     /// What may follow.
     pub kind: ValueKind,

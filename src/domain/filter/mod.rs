@@ -66,7 +66,7 @@ pub use pattern::Matcher;
 use super::job::State;
 use super::time::Timestamp;
 
-/// What a term looks at.
+/// What a term tests.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Key {
     /// Error class.
@@ -158,7 +158,7 @@ pub enum Test {
 /// Tests of one key of which any may hold; or, when negated, a single test that must not hold. A free word is alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Clause {
-    /// What is looked at.
+    /// What is tested.
     pub key: Key,
     /// Whether the one test must fail instead.
     pub negated: bool,

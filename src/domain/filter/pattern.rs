@@ -55,7 +55,7 @@ impl Pattern {
         matches!(self, Pattern::Equals(text) if text.is_empty())
     }
 
-    /// Whether upper and lower case are told apart; decides between a LIKE that does and one that does not.
+    /// Whether case matters; decides between a LIKE that respects it and one that does not.
     pub fn case_sensitive(&self) -> bool {
         !matches!(self, Pattern::Contains(_))
     }

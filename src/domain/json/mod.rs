@@ -1,4 +1,4 @@
-//! Exact JSON: numbers stay text, repeated keys stay, and any size and depth can be looked at through a window.
+//! Exact JSON: numbers stay text, repeated keys stay, and any size and depth can be shown a window at a time.
 //!
 //! A general JSON value type would round big and exact numbers and merge repeated keys, so payloads never pass through
 //! one. A [`Document`] is an index over the text; [`JsonLayout`] and [`View`] turn it into the lines that a screen shows.

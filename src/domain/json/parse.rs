@@ -21,7 +21,7 @@ pub(super) fn is_valid(text: &str) -> bool {
 
 /// Checks `text` and lists its values in the order in which they begin.
 pub(super) fn index(text: &str) -> Result<Vec<Node>, JsonError> {
-    // NO_KEY is the one offset that cannot be told apart.
+    // NO_KEY is the one offset that cannot be used.
     if text.len() >= NO_KEY as usize {
         return Err(JsonError { at: 0, reason: "larger than 4 GiB" });
     }

@@ -21,7 +21,7 @@ pub enum TemplateError {
     NotJson(String),
 }
 
-/// A value for a place, looked at once whether it is JSON.
+/// A value for a place, checked once whether it is JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked(Option<String>);
 

@@ -1,4 +1,4 @@
-//! Secrets that are known by how they look, whatever stands before them.
+//! Secrets that are recognised by their own form, whatever stands before them.
 //!
 //! Every text is looked through for them, so there is no pattern to compile and one look at each byte: what begins one
 //! is rare.

@@ -59,7 +59,7 @@ static ROW: LazyLock<Option<BoundedRegex>> =
 /// What stands for a password in an address of the config.
 const STARS: &str = "***";
 
-/// How often a text may have been encoded again and is still looked through: as JSON in JSON, and in an address.
+/// How often a text may have been encoded again and is still searched: as JSON in JSON, and in an address.
 const JSON_LEVELS: usize = 4;
 const PERCENT_LEVELS: usize = 2;
 
@@ -165,7 +165,7 @@ fn unescaped_secret_ranges(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<
     hits
 }
 
-/// Whether `bearer` or `basic` stands anywhere: a look that costs next to nothing, and most texts have neither.
+/// Whether `bearer` or `basic` stands anywhere: a cheap check, and most texts have neither.
 fn mentions_scheme(text: &str) -> bool {
     let bytes = text.as_bytes();
     let begins = |at: usize, word: &[u8]| bytes.get(at..at + word.len()).is_some_and(|b| b.eq_ignore_ascii_case(word));
@@ -180,7 +180,7 @@ fn bare(pattern: &Option<BoundedRegex>, text: &str, hits: &mut Vec<MatchRange>) 
     hits.extend(pattern.all(text).filter_map(|found| found.span_of("secret")));
 }
 
-/// Values whose columns, or the index over them, are named beside them; an index is named after its columns.
+/// Values whose columns, or the index over them, are named with them; an index is named after its columns.
 fn named(pattern: &Option<BoundedRegex>, text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<MatchRange>) {
     let secret_name = |name: &str| {
         let words: Vec<&str> = name.split('_').collect();

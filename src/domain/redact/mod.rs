@@ -162,7 +162,7 @@ impl Redactor {
         }
         // Most keys come again and again: whether rules could concern one is decided once.
         let mut suspects: HashMap<&str, bool> = HashMap::new();
-        // The value of an option stands beside it in a list of words.
+        // In a list of words, the value of an option is the next word.
         let mut option_value = None;
         let mut node = 0;
         while node < doc.node_count() {

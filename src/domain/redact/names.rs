@@ -1,4 +1,4 @@
-//! Rules that name keys, and the keys that are secret unless told otherwise.
+//! Rules that name keys, and the keys that are secret by default.
 
 /// Keys that are taken for secrets, as rules. Case, `_`, `-` and spaces do not count: `apikey` is `API-Key` too.
 pub(super) const WELL_KNOWN: &[&str] = &[

@@ -64,7 +64,7 @@ fn texts(row: JobRow, mut masked: impl FnMut(Untrusted) -> Untrusted) -> JobRow 
     }
 }
 
-/// Replaces secrets in many rows. Most of their texts come again and again, and are looked through once.
+/// Replaces secrets in many rows. Most of their texts come again and again, and are searched once.
 #[derive(Debug)]
 pub struct Masker {
     redactor: Arc<Redactor>,

@@ -155,7 +155,7 @@ impl<'a> CharScan<'a> {
     }
 }
 
-/// Letters that need no look into the tables: most of what payloads in any language are made of.
+/// Letters that need no lookup in the tables: most characters of payloads in any language.
 fn is_plain(c: char) -> bool {
     matches!(c,
         '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{2FF}' | '\u{400}'..='\u{482}' | '\u{3041}'..='\u{3096}'

@@ -71,7 +71,7 @@ pub enum KeyCommand {
     MarkAll,
     /// Pause or continue the live watch.
     Pause,
-    /// Read everything anew.
+    /// Read everything again.
     Refresh,
     /// The next order of the list.
     Sort,
@@ -109,7 +109,7 @@ pub enum KeyCommand {
     Interrupt,
     /// Stop the process until the shell continues it.
     Suspend,
-    /// Draw everything anew.
+    /// Draw everything again.
     Repaint,
     /// Leave.
     Quit,

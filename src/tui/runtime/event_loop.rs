@@ -31,7 +31,7 @@ pub const BEFOREHAND: u32 = 2;
 /// answers. Nobody has seen anything yet, and it is too short for anybody to notice.
 pub const PATIENCE: Duration = Duration::from_millis(30);
 
-/// What a model gets at most, once it was told to end, to bring something to its end.
+/// The time that a model has at most, once it is to end, to finish what it does.
 const PARTING: Duration = Duration::from_secs(5);
 
 /// How long signals may still arrive that were meant for the program that had the terminal before us.

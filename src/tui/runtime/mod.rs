@@ -111,7 +111,7 @@ pub async fn run<P: Program>(launch: &Launch, program: P) -> Result<(), ConsoleE
     }
 }
 
-/// Panics of tasks: the console lives on, and the operator is told.
+/// Panics of tasks: the console lives on, and shows them to the operator.
 async fn tell_reports(mut reports: UnboundedReceiver<Report>, facts: UnboundedSender<Fact>) {
     while let Some(report) = reports.recv().await {
         if facts.send(Fact::Told(Msg::Said(Err(report.sentence())))).is_err() {

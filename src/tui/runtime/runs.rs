@@ -22,7 +22,7 @@ use crate::triage::validate::{CommandValidator, Validate};
 use crate::tui::OpenStore;
 use crate::tui::app::Msg;
 
-/// Progress is told at most this often: more than a screen shows would only be drawn over.
+/// Progress is reported at most this often: more than a screen shows would only be drawn over.
 const PACE: Duration = Duration::from_millis(100);
 
 impl Session {

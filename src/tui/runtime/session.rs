@@ -37,7 +37,7 @@ pub struct Going {
     pub budget: Budget,
     /// The operator's switch on a run.
     pub control: RunControl,
-    /// Where progress is told.
+    /// Where progress is reported.
     pub facts: UnboundedSender<Fact>,
 }
 
@@ -191,7 +191,7 @@ impl Session {
         going: &Going,
     ) -> Result<Arc<JobDocument>, SourceError> {
         let mut behind = None;
-        // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
+        // A job without its history is still worth showing; the ledger's trouble is reported where one acts.
         let (history, replayed) = match self.ledger_locator().at_hand() {
             Some(ledger) => past(&ledger, &desk, &known(&detail)).await.unwrap_or_default(),
             // Nor does it wait for the ledger to be opened, or made.

@@ -16,7 +16,7 @@ pub enum Fact {
         /// The answer.
         reply: Reply,
     },
-    /// The model is to be told.
+    /// A message for the model.
     Told(Msg),
     /// The terminal is to be sent bytes that are no frame.
     Bytes(Vec<u8>),
@@ -41,10 +41,10 @@ pub trait World {
     /// Sets an effect going.
     fn carry_out(&mut self, effect: Effect);
 
-    /// Notes a fact, and says what the model is to be told of it.
+    /// Notes a fact, and returns the message for the model.
     fn on_fact(&mut self, fact: Fact) -> Option<Msg>;
 
-    /// Runs an errand while the terminal is not ours, and says what the model is to be told.
+    /// Runs a task while the terminal is not ours, and returns the message for the model.
     fn run_external_program(&mut self, errand: ExternalProgram) -> impl Future<Output = Msg>;
 
     /// Lets nothing new begin and cancels what nobody waits for any more.

@@ -1,6 +1,6 @@
 //! The theme: roles of what is drawn, and the style and glyph that a terminal's capability gives each.
 //!
-//! Nothing is told by colour alone: what a colour says is also said by a letter, a word or a glyph.
+//! No colour stands alone: a letter, a word or a glyph says the same.
 
 mod glyphs;
 mod palette;

@@ -42,7 +42,7 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// The look for a theme (`dark`, `light`, `16`, `none`, `auto`) on a terminal whose environment `var` reads; `ascii` asks for
+    /// The palette for a theme (`dark`, `light`, `16`, `none`, `auto`) on a terminal whose environment `var` reads; `ascii` asks for
     /// plain glyphs.
     pub fn of(theme: &str, ascii: bool, var: impl Fn(&str) -> Option<String>) -> Theme {
         let set = |name: &str| var(name).filter(|v| !v.is_empty());

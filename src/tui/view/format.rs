@@ -9,7 +9,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::time::zone::Zone;
 use crate::tui::theme::Theme;
 
-/// Characters of a value that are looked at for a screen.
+/// Characters of a value that are prepared for a screen.
 const HEAD: usize = 400;
 
 /// A count with its mark: `1,204`, `~1,204`, `≥1,204`.
@@ -134,7 +134,7 @@ pub fn span(span: Duration) -> String {
     }
 }
 
-/// What a bar or a split stands for; a missing value and an empty one are told apart.
+/// What a bar or a split stands for; a missing value and an empty one differ.
 pub fn value(value: Option<&Untrusted>) -> String {
     match value {
         None => "(none)".into(),

@@ -127,7 +127,7 @@ fn totals<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>
 /// How fast the dead grow, what polls cost, and how far the count has got that takes its time.
 fn growth_and_cost<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>> {
     let mut items = Vec::new();
-    // That of a filter's jobs stands beside their number.
+    // That of a filter's jobs stands next to their number.
     if model.filter.written.is_all() {
         items.extend(growth(model, theme, now).map(|growth| Ranked::left(1, growth)));
     }
@@ -179,7 +179,7 @@ pub fn growth(model: &Model, theme: &Theme, now: Timestamp) -> Option<Phrase<'st
     Some(growth_phrase(growth, theme, now))
 }
 
-/// A span that still grows is told by its beginning: a number that moves without any news draws the eye, and a frame, for
+/// A span that still grows is shown by its beginning: a number that moves without any news draws the eye, and a frame, for
 /// nothing.
 fn growth_phrase(growth: Growth, theme: &Theme, now: Timestamp) -> Phrase<'static> {
     let span = match growth.since {

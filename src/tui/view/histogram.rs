@@ -24,7 +24,7 @@ use crate::tui::theme::{Glyphs, StyleRole, Theme};
 
 /// Columns of the longest bar.
 const BAR_MOST: usize = 48;
-/// Digits of a fingerprint beside an example.
+/// Digits of a fingerprint next to an example.
 const FINGERPRINT: usize = 8;
 /// Columns of the cursor and the mark.
 const LEAD: usize = 2;

@@ -56,7 +56,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
 /// A job as a line of the list.
 struct JobLine<'m> {
     entry: &'m Entry,
-    /// Its error class, as it is told apart from the others on screen.
+    /// Its error class, cut so that it differs from the others on screen.
     error: &'m str,
     /// Its job class, likewise.
     class: &'m str,

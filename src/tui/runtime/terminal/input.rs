@@ -65,8 +65,8 @@ impl Input for Keyboard {
         let _ = crossterm::event::poll(Duration::ZERO);
     }
 
-    /// The event library is told once that something was typed, and forgets it where it is told of a new size along with it.
-    /// A terminal whose settings are set, to what they are, tells whoever waits for it again.
+    /// The event library hears once that something was typed, and forgets it when a new size arrives with it.
+    /// Setting the terminal's settings to what they are wakes the reader again.
     fn check_size(&mut self) {
         let terminal = io::stdin();
         if ioctl_fionread(&terminal).is_ok_and(|unread| unread > 0)
@@ -77,7 +77,7 @@ impl Input for Keyboard {
     }
 }
 
-/// What the model is told of an event; `None` for what means nothing to it.
+/// The model's message for an event; `None` for an event without meaning.
 pub fn message(event: Event) -> Option<Msg> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => Some(Msg::Key(key)),

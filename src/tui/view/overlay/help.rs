@@ -112,7 +112,7 @@ fn lines(sections: &[Section], width: usize, theme: &Theme) -> Vec<Phrase<'stati
     lines
 }
 
-/// The second half of the lines beside the first, which takes so many columns.
+/// The lines in two columns, of which the first takes so many cells.
 fn two_columns(mut left: Vec<Phrase<'static>>, width: usize, theme: &Theme) -> Vec<Phrase<'static>> {
     let right = left.split_off(left.len().div_ceil(2));
     let mut right = right.into_iter().skip_while(|line| line.parts().is_empty());

@@ -56,7 +56,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timest
     inside.height = inside.height.saturating_sub(1);
     let at = page.at.min(runs.len() - 1);
     let top = (at + 1).saturating_sub(usize::from(inside.height));
-    // What is not on the screen is not looked through for secrets.
+    // What is not on the screen is not searched for secrets.
     let seen = top..top + usize::from(inside.height);
     let filter =
         |n, run: &Run| if seen.contains(&n) { model.shown(&run.intent.filter).into_owned() } else { String::new() };
