@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Budget, Cursor, PageQuery, ScanMode, Sort, Store};
+use dlq_tui::store::{Budget, Cursor, PageQuery, ScanMode, Sort, Store, StoreExt};
 
 use crate::bench::Bench;
 use crate::books::{Cost, Meter};

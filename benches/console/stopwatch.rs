@@ -7,12 +7,12 @@ use dlq_tui::domain::action::ReplayStatus;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::{Count, Histogram};
-use dlq_tui::domain::job::{JobDetail, JobId, State};
+use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
-    Applied, Batch, Budget, Changes, Entry, HistogramQuery, HistogramStep, Identity, Page, PageQuery, PlanFacts,
-    Reconcile, Result, ScanMode, Store, StoreInfo, Token,
+    Applied, Batch, Budget, Changes, HistogramQuery, HistogramStep, Identity, Job, Page, PageQuery, PlanFacts,
+    Projection, Reconcile, Result, ScanMode, Store, StoreInfo, Token,
 };
 use futures_util::future::BoxFuture;
 
@@ -76,12 +76,8 @@ impl Store for Stopwatch {
         self.store.scan(query, mode, budget)
     }
 
-    fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
-        self.store.rows(ids, budget)
-    }
-
-    fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
-        self.store.details(ids, budget)
+    fn fetch<'a>(&'a self, ids: &'a [JobId], what: Projection, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Job>>> {
+        self.store.fetch(ids, what, budget)
     }
 
     fn changes<'a>(

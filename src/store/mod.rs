@@ -6,6 +6,7 @@
 
 mod batch;
 mod count;
+mod fetch;
 mod info;
 pub mod install;
 mod journal;
@@ -23,6 +24,7 @@ pub use batch::{
     Applied, Batch, Deliver, Frozen, Ineligible, Interrupted, Message, Preparation, Standing, TxStatus, Undoing,
 };
 pub use count::{Cell, Changes, CountedAfterPoll, HistogramQuery, HistogramStep, Writes};
+pub use fetch::{Job, Projection, StoreExt};
 pub use info::{Availability, Identity, LayoutOptions, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, ScanMode, Scanned, Sort, SortKey, Unordered};
@@ -34,7 +36,7 @@ use crate::domain::action::ReplayStatus;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
-use crate::domain::job::{JobDetail, JobId, State};
+use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
 use plan_facts::NoPlanFacts;
 
@@ -64,16 +66,8 @@ pub trait Store: Send + Sync {
     /// Rows that a filter selects, a step at a time.
     fn scan<'a>(&'a self, query: PageQuery, mode: ScanMode, budget: &'a Budget) -> BoxFuture<'a, Result<Page>>;
 
-    /// Light rows of these jobs, for those that still exist; in no order.
-    fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>>;
-
-    /// Everything of these jobs, for those that still exist; in no order. One statement, so no more than some hundreds.
-    fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>>;
-
-    /// Everything of one job; `None` when it is gone.
-    fn detail<'a>(&'a self, id: &'a JobId, budget: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>> {
-        Box::pin(async move { Ok(self.details(std::slice::from_ref(id), budget).await?.pop()) })
-    }
+    /// These jobs, for those that still exist; in no order. [`StoreExt`] has the answers by type.
+    fn fetch<'a>(&'a self, ids: &'a [JobId], what: Projection, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Job>>>;
 
     /// What changed since a look, counted by `facet` under `filter`; cheap when nothing did.
     fn changes<'a>(

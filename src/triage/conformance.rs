@@ -15,7 +15,7 @@ use crate::domain::json::Document;
 use crate::domain::text::{Clean, Untrusted};
 use crate::store::{
     Availability, Batch, Budget, Cursor, Entry, HistogramQuery, Journal, JournalEntry, PageQuery, Result, ScanMode,
-    Sort, SourceError, Store, Undoing,
+    Sort, SourceError, Store, StoreExt, Undoing,
 };
 use crate::triage::lock_retry;
 

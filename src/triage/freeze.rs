@@ -18,7 +18,7 @@ use crate::domain::job::{JobId, JobRow};
 use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, Ledger, LedgerError, RunId, RunIntent, Whose};
-use crate::store::{Availability, Budget, Identity, Outdated, SourceError};
+use crate::store::{Availability, Budget, Identity, Outdated, SourceError, StoreExt};
 
 /// Values of a split that are listed; the rest is summed up.
 const SHARES: usize = 8;

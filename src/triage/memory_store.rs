@@ -11,13 +11,13 @@ use futures_util::future::BoxFuture;
 
 use self::data::number;
 pub(crate) use self::data::{Data, InjectedFault, Row};
-use self::reads::entry_of;
+use self::reads::{detail_of, entry_of};
 use super::StoreContext;
 use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
-use crate::domain::job::{JobDetail, JobId, JobRow, State};
+use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
 use crate::ledger::Operator;
 use crate::store::*;
@@ -114,26 +114,14 @@ impl Store for MemoryStore {
         })
     }
 
-    fn rows<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
-        Box::pin(async move {
-            Ok(self.with(|data| ids.iter().filter_map(|id| Some(entry_of(data.row(number(id))?))).collect()))
-        })
-    }
-
-    fn details<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
-        Box::pin(async move {
-            let detail = |row: JobRow| JobDetail {
-                row,
-                message: None,
-                arguments: None,
-                undecodable: false,
-                backtrace: None,
-                metadata: Vec::new(),
-                decoded_from: Vec::new(),
-                lineage: None,
-            };
-            Ok(self.with(|data| ids.iter().filter_map(|id| Some(detail(data.row(number(id))?))).collect()))
-        })
+    fn fetch<'a>(&'a self, ids: &'a [JobId], what: Projection, _: &'a Budget) -> BoxFuture<'a, Result<Vec<Job>>> {
+        let job = move |row| match what {
+            Projection::Row => Job::Row(entry_of(row)),
+            Projection::Full => Job::Full(Box::new(detail_of(row))),
+        };
+        Box::pin(
+            async move { Ok(self.with(|data| ids.iter().filter_map(|id| Some(job(data.row(number(id))?))).collect())) },
+        )
     }
 
     fn changes<'a>(

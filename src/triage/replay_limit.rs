@@ -9,7 +9,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
 use crate::domain::job::lineage::successor;
 use crate::ledger::{KnownJob, Ledger, LedgerError, RunId, Whose};
-use crate::store::{Budget, Frozen, Identity, SourceError, Store};
+use crate::store::{Budget, Frozen, Identity, SourceError, Store, StoreExt};
 
 /// What is on record of the replays of a cohort's jobs, and which of them that bars.
 pub(super) struct ReplayLimit<'a> {

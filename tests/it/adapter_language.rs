@@ -8,7 +8,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::{OpenOptions, SqlStore, check, detect, missing_indexes, open};
-use dlq_tui::store::{Batch, Cursor, Sort, Store, Undoing};
+use dlq_tui::store::{Batch, Cursor, Sort, Store, StoreExt, Undoing};
 
 use crate::cli::User;
 use crate::harness::{self, Engine, TestDb};

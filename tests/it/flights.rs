@@ -11,7 +11,7 @@ use dlq_tui::domain::action::Action;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::store::sql::{Detection, OpenOptions, ReplayDestination, SqlStore, open, survey};
-use dlq_tui::store::{Availability, Budget, Cursor, PageQuery, ScanMode, Sort, Store};
+use dlq_tui::store::{Availability, Budget, Cursor, PageQuery, ScanMode, Sort, Store, StoreExt};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Said, TestDb, Wire};

@@ -16,7 +16,7 @@ use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::load_share::LoadShare;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, LedgerLocator, Operator};
-use dlq_tui::store::ScanMode;
+use dlq_tui::store::{ScanMode, StoreExt};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::ActionScope;

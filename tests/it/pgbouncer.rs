@@ -12,7 +12,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
-use dlq_tui::store::{Budget, Cursor, PageQuery, ScanMode, Sort, SourceError, Store};
+use dlq_tui::store::{Budget, Cursor, PageQuery, ScanMode, Sort, SourceError, Store, StoreExt};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Row as _};
 

@@ -9,7 +9,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::ReplayDestination;
-use dlq_tui::store::{Batch, Cursor, Deliver, Message, Sort, Store};
+use dlq_tui::store::{Batch, Cursor, Deliver, Message, Sort, StoreExt};
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::ActionScope;
 use futures_util::future::BoxFuture;

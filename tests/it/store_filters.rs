@@ -10,7 +10,7 @@ use dlq_tui::domain::job::{JobDetail, State};
 use dlq_tui::domain::json;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::store::{Cursor, Entry, PageQuery, ScanMode, Sort, Store};
+use dlq_tui::store::{Cursor, Entry, PageQuery, ScanMode, Sort, Store, StoreExt};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine};

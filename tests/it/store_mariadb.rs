@@ -8,7 +8,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::{Count, Exactness};
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Availability, Budget, Cursor, HistogramQuery, Sort, SourceError, Store};
+use dlq_tui::store::{Availability, Budget, Cursor, HistogramQuery, Sort, SourceError, Store, StoreExt};
 
 use crate::cli::User;
 use crate::fixtures::Layout;

@@ -7,7 +7,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::ReplayDestination;
-use dlq_tui::store::{Batch, Cursor, Deliver, Message, Sort, SortKey, Store};
+use dlq_tui::store::{Batch, Cursor, Deliver, Message, Sort, SortKey, Store, StoreExt};
 use futures_util::future::BoxFuture;
 
 use crate::fixtures::Layout;

@@ -10,7 +10,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Exactness;
 use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::store::sql::{check, detect};
-use dlq_tui::store::{Cursor, PageQuery, ScanMode, Sort, SortKey, Store};
+use dlq_tui::store::{Cursor, PageQuery, ScanMode, Sort, SortKey, Store, StoreExt};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, TestDb};

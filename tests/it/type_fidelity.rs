@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use dlq_tui::domain::action::Action;
-use dlq_tui::store::{Availability, Store};
+use dlq_tui::store::{Availability, Store, StoreExt};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, TestDb};

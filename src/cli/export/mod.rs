@@ -21,7 +21,7 @@ use crate::cli::verbs::ids;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::{JobDetail, JobId};
-use crate::store::SourceError;
+use crate::store::{SourceError, StoreExt};
 use crate::triage::freeze::Missing;
 
 /// Jobs that are read whole by one statement.

@@ -18,6 +18,7 @@ use crate::domain::job::JobDetail;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunState};
+use crate::store::StoreExt;
 
 /// Values of a facet that are named.
 const NAMED: usize = 10;

@@ -10,7 +10,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
 use crate::domain::json::{Document, NodeKind, PathStep, REDACTED, decode_double};
 use crate::domain::text::{Clean, Untrusted};
-use crate::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort};
+use crate::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort, StoreExt};
 
 /// Jobs whose arguments are read, the newest first.
 const SAMPLE: usize = 100;

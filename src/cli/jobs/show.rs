@@ -15,6 +15,7 @@ use crate::domain::display_rules::Notation;
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
+use crate::store::StoreExt;
 
 /// Reads and prints.
 ///

@@ -47,15 +47,15 @@ pub use schema::sample_rows::sample;
 pub use write::foreign_keys::Following;
 
 use super::{
-    Applied, Batch, Budget, Changes, Entry, HistogramQuery, HistogramStep, Identity, Ineligible, Page, PageQuery,
-    PlanFacts, Preparation, Reconcile, Result, ScanMode, SourceError, Store, StoreInfo, Token, TxStatus,
+    Applied, Batch, Budget, Changes, HistogramQuery, HistogramStep, Identity, Ineligible, Job, Page, PageQuery,
+    PlanFacts, Preparation, Projection, Reconcile, Result, ScanMode, SourceError, Store, StoreInfo, Token, TxStatus,
 };
 use crate::adapter::Retention;
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
-use crate::domain::job::{JobDetail, JobId, State};
+use crate::domain::job::{JobId, State};
 use crate::domain::log;
 use crate::domain::time::Timestamp;
 use context::Context;
@@ -179,20 +179,16 @@ impl Store for SqlStore {
         }
     }
 
-    fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
-        logged(
-            "rows",
-            self.context.in_parts(ids, move |part| Box::pin(self.reader().read_rows(part, budget))),
-            Vec::len,
-        )
-    }
-
-    fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
-        logged(
-            "details",
-            self.context.in_parts(ids, move |part| Box::pin(Details::new(&self.context).read_details(part, budget))),
-            Vec::len,
-        )
+    fn fetch<'a>(&'a self, ids: &'a [JobId], what: Projection, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Job>>> {
+        let read = move |part| match what {
+            Projection::Row => Box::pin(self.reader().read_rows(part, budget)) as BoxFuture<'a, _>,
+            Projection::Full => Box::pin(Details::new(&self.context).read_details(part, budget)),
+        };
+        let call = match what {
+            Projection::Row => "rows",
+            Projection::Full => "details",
+        };
+        logged(call, self.context.in_parts(ids, read), Vec::len)
     }
 
     fn changes<'a>(

@@ -18,7 +18,7 @@ use crate::domain::redact::Masker;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
 use crate::store::{
-    Budget, Cursor, Frozen, Identity, Ineligible, Page, PageQuery, ScanMode, Scanned, SourceError, Store,
+    Budget, Cursor, Frozen, Identity, Ineligible, Page, PageQuery, ScanMode, Scanned, SourceError, Store, StoreExt,
 };
 use crate::triage::plan::ActionScope;
 use crate::triage::progress::FreezeProgress;

@@ -8,7 +8,7 @@ use super::data::{Data, number};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{CompiledFilter, Filter, Key, Subject};
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
-use crate::domain::job::{JobRow, State};
+use crate::domain::job::{JobDetail, JobRow, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::*;
@@ -199,4 +199,17 @@ fn place(row: &JobRow) -> Position {
 
 pub(super) fn entry_of(row: JobRow) -> Entry {
     Entry { position: place(&row), row, lineage: None }
+}
+
+pub(super) fn detail_of(row: JobRow) -> JobDetail {
+    JobDetail {
+        row,
+        message: None,
+        arguments: None,
+        undecodable: false,
+        backtrace: None,
+        metadata: Vec::new(),
+        decoded_from: Vec::new(),
+        lineage: None,
+    }
 }

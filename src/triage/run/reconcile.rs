@@ -9,7 +9,7 @@ use super::tx_status::TxStatusByJob;
 use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::ledger::{CompletedBatch, Run};
-use crate::store::{Interrupted, SourceError, TxStatus};
+use crate::store::{Interrupted, SourceError, StoreExt, TxStatus};
 use crate::triage::undo;
 
 /// Why a job counts as done although the store did not say so.

@@ -8,7 +8,7 @@ use super::batch::BatchPart;
 use super::executor::RunExecutor;
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobDetail, JobId};
-use crate::store::{Applied, Interrupted, Message, SourceError, Standing};
+use crate::store::{Applied, Interrupted, Message, SourceError, Standing, StoreExt};
 use crate::triage::validate::{Validate, message};
 
 /// The validator of a run, and how it answers.

@@ -7,8 +7,8 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use dlq_tui::adapter::built_in;
 use dlq_tui::domain::job::{JobDetail, JobId};
 use dlq_tui::domain::text::Untrusted;
-use dlq_tui::store::Store;
 use dlq_tui::store::sql::{Detection, OpenOptions, SqlStore, check, detect, missing_indexes, open};
+use dlq_tui::store::{Store, StoreExt};
 use serde_json::{Map, Value};
 
 use crate::cli::User;

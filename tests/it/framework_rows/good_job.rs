@@ -7,7 +7,7 @@ use dlq_tui::domain::action::{Action, JobResult, ReplayStatus, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Availability, Cursor, Sort, Store};
+use dlq_tui::store::{Availability, Cursor, Sort, Store, StoreExt};
 use serde_json::json;
 
 use super::bench::{changes, checked, detection, fixture, undo};

@@ -6,8 +6,8 @@ use std::time::Duration;
 use dlq_tui::db::{Engine as Session, Statement};
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::text::Untrusted;
-use dlq_tui::store::Store;
 use dlq_tui::store::sql::Rejected;
+use dlq_tui::store::{Store, StoreExt};
 use serde_json::Value;
 use sqlx::postgres::PgListener;
 

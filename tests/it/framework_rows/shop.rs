@@ -11,7 +11,7 @@ use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, RunId, RunTally};
 use dlq_tui::store::sql::{Detection, OpenOptions, check, detect, missing_indexes, open};
-use dlq_tui::store::{Batch, Store};
+use dlq_tui::store::{Batch, Store, StoreExt};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{ActionScope, Plan};

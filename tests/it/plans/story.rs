@@ -12,7 +12,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, missing_indexes, open};
-use dlq_tui::store::{Availability, Cursor, PageQuery, ScanMode, Sort};
+use dlq_tui::store::{Availability, Cursor, PageQuery, ScanMode, Sort, StoreExt};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::outcomes::count_outcomes;

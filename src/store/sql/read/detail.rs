@@ -13,7 +13,7 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{WIDTH, complete_text, contract, read, select};
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::where_clause::Extras;
-use crate::store::{Budget, Result, SortKey};
+use crate::store::{Budget, Job, Result, SortKey};
 
 /// Reads everything of a job.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ impl<'s> Details<'s> {
         Self { context }
     }
 
-    pub(crate) async fn read_details(self, ids: &[JobId], budget: &Budget) -> Result<Vec<JobDetail>> {
+    pub(crate) async fn read_details(self, ids: &[JobId], budget: &Budget) -> Result<Vec<Job>> {
         let valid = self.context.valid(ids);
         if valid.is_empty() {
             return Ok(Vec::new());
@@ -50,7 +50,8 @@ impl<'s> Details<'s> {
         let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         let named = self.context.named(ids);
         let details = rows.into_iter().map(|row| detail(layout, &others, row));
-        details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id))).collect()
+        let named = details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id)));
+        named.map(|detail| Ok(Job::Full(Box::new(detail?)))).collect()
     }
 }
 

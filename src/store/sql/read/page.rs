@@ -20,7 +20,9 @@ use crate::store::sql::query::template::{Fill, expand};
 use crate::store::sql::query::where_clause::{Extras, WhereClause};
 use crate::store::sql::read::ReadMemory;
 use crate::store::sql::read::scan::{Scan, Step};
-use crate::store::{Budget, Cursor, Entry, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, SourceError};
+use crate::store::{
+    Budget, Cursor, Entry, Job, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, SourceError,
+};
 
 /// Jobs of one step of freezing: the more, the more memory, half of which the allocator never gives back.
 const COHORT: usize = 2_000;
@@ -88,7 +90,7 @@ impl<'s> Reader<'s> {
         Ok(Page { entries, next, scanned })
     }
 
-    pub(crate) async fn read_rows(self, ids: &[JobId], budget: &Budget) -> Result<Vec<Entry>> {
+    pub(crate) async fn read_rows(self, ids: &[JobId], budget: &Budget) -> Result<Vec<Job>> {
         let order = self.context.layout.order(SortKey::Time, true).unwrap_or(&self.context.layout.key);
         let valid = self.context.valid(ids);
         if valid.is_empty() {
@@ -102,7 +104,10 @@ impl<'s> Reader<'s> {
         let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         let named = self.context.named(ids);
         let entries = rows.into_iter().map(|row| Ok(read(&self.context.layout, row)?.entry));
-        entries.filter(|entry| entry.as_ref().map_or(true, |e| named(&e.row.id))).collect()
+        entries
+            .filter(|entry| entry.as_ref().map_or(true, |e| named(&e.row.id)))
+            .map(|entry| entry.map(Job::Row))
+            .collect()
     }
 
     /// The next jobs of a cohort, with what the record keeps of them.

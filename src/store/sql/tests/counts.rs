@@ -11,7 +11,7 @@ use crate::domain::histogram::Exactness;
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{HistogramQuery, HistogramStep, Result, SourceError, Store};
+use crate::store::{HistogramQuery, HistogramStep, Result, SourceError, Store, StoreExt};
 
 async fn step(odd: &Odd, facet: Facet, before: Option<HistogramStep>, budget: &Budget) -> Result<HistogramStep> {
     let resume = before.and_then(|step| step.resume);

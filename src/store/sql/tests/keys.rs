@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
-use crate::store::{Cursor, PageQuery, ScanMode, Sort, Store};
+use crate::store::{Cursor, PageQuery, ScanMode, Sort, Store, StoreExt};
 
 #[tokio::test]
 async fn a_job_is_named_by_its_key_as_it_is_written() {
