@@ -260,8 +260,7 @@ impl<'a> Watcher<'a> {
         self.counts.take_poll(&seen);
         let may_differ = seen.changed || seen.unsettled || seen.uncounted;
         self.poll_token = Some(seen.token);
-        let takes = self.purse.takes(self.outlay.last());
-        let is_due = self.unfinished.is_some() || self.counts.reconcile_due(takes, seen.server_time);
+        let is_due = self.unfinished.is_some() || self.counts.is_in_doubt();
         let may_count = self.counts_at() <= self.now();
         self.purse.spend(seen.cost, self.now());
         if may_differ && self.counts_from <= self.now() && self.purse.is_cheap(self.outlay.last()) {

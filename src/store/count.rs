@@ -67,17 +67,6 @@ impl CountedAfterPoll {
     }
 }
 
-/// What the source tells of all rows that were written, of any age and state. It may be late by some seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Writes {
-    /// Rows that were added since the full count.
-    pub added: u64,
-    /// Whether rows were changed or removed since the full count.
-    pub rewritten: bool,
-    /// Whether rows were changed or removed since the poll before.
-    pub rewriting: bool,
-}
-
 /// Jobs counted in one cell of the recent past.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
@@ -110,8 +99,6 @@ pub struct Changes {
     pub unsettled: bool,
     /// Whether something changed between the last poll and the full count that this poll goes on from: no poll tells what.
     pub missed: bool,
-    /// What was written at any age; `None` where the source does not say.
-    pub writes: Option<Writes>,
     /// Cells from this bucket on replace all that were known; earlier ones stand.
     pub from_bucket: i64,
     /// The recounted cells.

@@ -6,7 +6,7 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{Changes, Cursor, PageQuery, ScanMode, Store, Token, Writes};
+use dlq_tui::store::{Changes, Cursor, PageQuery, ScanMode, Store, Token};
 use sqlx::{Connection, Executor, MySqlConnection};
 
 use crate::fixtures::Layout;
@@ -173,54 +173,4 @@ async fn what_a_server_clears_up_behind_others_is_no_change() {
     }
     assert!(moved, "the server has cleared up nothing");
     assert!(!look(&store, &since).await.changed, "nobody has committed anything");
-}
-
-#[tokio::test]
-async fn postgresql_tells_that_rows_are_rewritten_and_that_they_have_come_to_rest() {
-    let Some(server) = harness::postgres() else { return };
-    let db = server.database("rewritten").await;
-    Layout::DeadLetterJobs.seed(&db, 300).await;
-    let store = store(&db, Layout::DeadLetterJobs).await;
-    // A session tells what it wrote some seconds later, also the one that filled the table.
-    let told = "select pg_stat_get_tuples_inserted('dead_letter_jobs'::regclass)::text";
-    while db.scalar(told).await != "300" {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    let begun = histogram(&store, Facet::Error, &Filter::all()).await.token.expect("a token");
-    db.execute("insert into jobs (payload) values ('{}')").await;
-    let changes = look(&store, &begun).await;
-    assert_eq!((changes.changed, changes.writes), (true, Some(Writes::default())), "another table");
-    db.execute(
-        "insert into dead_letter_jobs (job_class, job_id, error_class, failed_at, created_at, updated_at) \
-         select 'Late', 'late ' || n, 'Late::Error', now() at time zone 'utc', now(), now() from generate_series(1, 3) as n",
-    )
-    .await;
-    let mut since = changes.token;
-    let mut added = Vec::new();
-    while added.last() != Some(&3) {
-        assert!(added.len() < 200, "{added:?}");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        let changes = look(&store, &since).await;
-        let writes = changes.writes.expect("it is told");
-        assert_eq!((writes.rewritten, writes.rewriting), (false, false));
-        added.push(writes.added);
-        since = changes.token;
-    }
-
-    db.execute("update dead_letter_jobs set status = 'ignored' where failed_at = (select min(failed_at) from dead_letter_jobs)")
-        .await;
-    // A session tells what it wrote some seconds later.
-    let mut seen = Vec::new();
-    for _ in 0..200 {
-        let changes = look(&store, &since).await;
-        let writes = changes.writes.expect("it is told");
-        seen.push((writes.rewritten, writes.rewriting));
-        since = changes.token;
-        if writes.rewritten && !writes.rewriting {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    seen.dedup();
-    assert!(seen.ends_with(&[(true, true), (true, false)]), "{seen:?}");
 }

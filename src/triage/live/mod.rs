@@ -1,10 +1,9 @@
 //! Counts that live: a count of everything, and what looks at the recent past add to it. Pure; the time is handed in.
 //!
-//! A look recounts the buckets from [`Changes::from_bucket`] on. What it says replaces what the count and earlier looks
-//! said of them, so that a row committed late, changed or removed there is counted once and not twice. What no look can
-//! see (older rows that changed) is put right by the next full count; until then the numbers say `~`, unless the database
-//! tells that no row of the table was changed or removed, and looks have found as many as were added; which it may take some
-//! seconds to tell.
+//! A poll recounts the buckets from [`Changes::from_bucket`] on. What it says replaces what the count and earlier polls
+//! said of them, so that a row committed late, changed or removed there is counted once and not twice. What no poll can
+//! see (older rows that changed) is put right by the next full count: once something has changed, the numbers say `~`
+//! until then.
 //!
 //! A full count may take its time while looks go on ([`QueryBudget`] says how much). What it says of older rows then replaces
 //! what was known of them, all at once; of what looks have read again since it began, the looks know better.
@@ -28,19 +27,7 @@ use self::new_values::NewValues;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{Cell, Changes, HistogramStep, Writes};
-
-/// How often a full count is made where looks see everything that the database says has changed.
-const RECONCILE_IF_SEEN: Duration = Duration::from_secs(600);
-/// The least time between two full counts.
-const RECONCILE: Duration = Duration::from_secs(3);
-/// By how much the database may be late to tell of rows that looks have counted.
-const TOLD_WITHIN: Duration = Duration::from_secs(10);
-/// Spans of which it is remembered how many died in them.
-const MOST_SPANS: usize = 4_096;
-/// How late the database may tell that rows were rewritten, and how long no look may find any for them to have come to rest:
-/// PostgreSQL's sessions tell what they rewrote once a second while they work, and within ten when they idle (`PGSTAT_MIN_INTERVAL`, `PGSTAT_IDLE_INTERVAL`).
-const CALM: Duration = Duration::from_secs(10);
+use crate::store::{Cell, Changes, HistogramStep};
 
 /// A value of a facet, `None` standing for jobs that have none.
 pub type FacetValue = Option<Untrusted>;
@@ -56,18 +43,11 @@ pub struct LiveCounts {
     recent: RecentBuckets,
     /// Jobs that came (positive) or went since the full count.
     drift: HashMap<FacetValue, Drift>,
-    /// When a look last found that something may have changed since the full count.
-    changed_at: Option<Timestamp>,
+    /// Whether something may have changed since the full count.
+    is_changed: bool,
     /// Looks since the count, each with the first bucket that it read again; without those that a later one covers, so that
     /// of the looks after any instant the first one reached back the farthest.
     looked: Vec<(Timestamp, i64)>,
-    /// Deaths that looks found since [`TOLD_WITHIN`] before the full count, and from when on.
-    came: Vec<(Timestamp, u64)>,
-    /// Whether the source tells that looks have found all that was written since the full count: no row was changed or removed,
-    /// and as many died as were added.
-    sees_all: bool,
-    /// Since when looks have found that rows of any age were changed or removed, without a rest, and when one found it last.
-    rewritten: Option<(Timestamp, Timestamp)>,
     as_of: Timestamp,
     /// The latest death that is known of.
     latest: Option<Timestamp>,
@@ -107,16 +87,7 @@ impl LiveCounts {
             false => (changes.from_bucket, changes.cells.as_slice()),
         };
         let cells = (changes.changed || changes.uncounted).then_some((from, cells));
-        let now = changes.server_time;
-        if changes.writes.is_some_and(|writes| writes.rewriting) {
-            let since = self.rewritten.filter(|(_, last)| last.age(now) < CALM).map_or(now, |(since, _)| since);
-            self.rewritten = Some((since, now));
-        }
-        let rows = self.take_in(cells, now);
-        let came = self.came.iter().map(|(_, n)| n).sum();
-        let sees_all = |writes: Writes| !writes.rewritten && writes.added <= came;
-        self.sees_all = !changes.uncounted && changes.writes.is_some_and(sees_all);
-        rows
+        self.take_in(cells, changes.server_time)
     }
 
     fn from_count(base: Histogram, recent: &[Cell]) -> Self {
@@ -125,8 +96,7 @@ impl LiveCounts {
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
         let (looked, latest, drift) = (Vec::new(), latest(&base), HashMap::new());
-        let (changed_at, sees_all, rewritten, came) = (None, false, None, Vec::new());
-        Self { base, recent, drift, changed_at, looked, came, sees_all, rewritten, as_of, latest, arrivals, news }
+        Self { base, recent, drift, is_changed: false, looked, as_of, latest, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
@@ -137,15 +107,12 @@ impl LiveCounts {
         self.find_late(&base);
         self.latest = self.latest.max(latest(&base));
         self.base = base;
-        self.sees_all = false;
-        // The database may tell of these when the count has begun.
-        self.came.retain(|(from, _)| from.after(TOLD_WITHIN) > self.base.as_of);
         let mut counted = by_bucket(recent);
         let Some((from, looked)) = later else {
             self.as_of = if is_done { self.as_of.max(self.base.as_of) } else { self.base.as_of };
             self.recent = counted;
             self.drift.clear();
-            self.changed_at = None;
+            self.is_changed = false;
             return false;
         };
         let was = by_value(&counted);
@@ -185,7 +152,7 @@ impl LiveCounts {
     pub(crate) fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) -> u64 {
         self.as_of = self.as_of.max(at);
         let Some((from, cells)) = cells else { return 0 };
-        self.changed_at = Some(at);
+        self.is_changed = true;
         self.looked.retain(|(_, earlier)| *earlier < from);
         self.looked.push((at, from));
         let known = self.recent.split_off(&from);
@@ -202,19 +169,7 @@ impl LiveCounts {
         for (value, came) in &came {
             self.arrivals.add(value, came.died, at);
         }
-        self.remember(came.iter().map(|(_, came)| came.died).sum(), at);
         came.iter().map(|(_, came)| came.rows).sum()
-    }
-
-    /// Remembers deaths until a count comes that has begun after them; where none does, those of longer spans as one.
-    fn remember(&mut self, died: u64, at: Timestamp) {
-        if died > 0 {
-            self.came.push((at, died));
-        }
-        if self.came.len() > MOST_SPANS {
-            let both = |two: &[(Timestamp, u64)]| (two[0].0, two.iter().map(|(_, n)| n).sum());
-            self.came = self.came.chunks(2).map(both).collect();
-        }
     }
 
     /// The counts as they are now, in the order of the facet, with trends.
@@ -292,23 +247,10 @@ impl LiveCounts {
         self.as_of.age(now)
     }
 
-    /// Whether a full count may find what looks did not, and the last one was not just now. When it may be paid for is for
-    /// [`QueryBudget`] to say.
-    ///
-    /// While rows are being rewritten it waits for them to come to rest, at the most for as long as it would take itself
-    /// (`takes`): begun before the last of them was, it would have to be done over.
-    pub fn reconcile_due(&self, takes: Duration, now: Timestamp) -> bool {
-        let moved = self.changed_at.is_some() || !self.drift.is_empty();
-        let waits = self.rewritten.is_some_and(|(since, last)| last.age(now) < CALM && since.age(now) < takes);
-        let rest = if self.sees_all { RECONCILE_IF_SEEN } else { RECONCILE };
-        self.base.progress.is_none() && moved && !waits && self.base.as_of.age(now) >= rest
-    }
-
-    /// Whether something may have changed since the full count that no look could see: the numbers are estimates until the
-    /// next one.
+    /// Whether something may have changed since the full count that no poll could see: the numbers are estimates until the
+    /// next one. When that may be paid for is for [`QueryBudget`] to say.
     pub fn is_in_doubt(&self) -> bool {
-        let is_told = |changed: Timestamp| self.sees_all && changed.age(self.as_of) >= CALM;
-        self.changed_at.is_some_and(|changed| !is_told(changed))
+        self.is_changed
     }
 
     fn apply(&mut self, before: &HashMap<FacetValue, u64>, now: &HashMap<FacetValue, u64>) {

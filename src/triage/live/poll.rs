@@ -134,17 +134,12 @@ impl QueryBudget {
     /// Whether something that costs this may be done with every poll that finds a change: polls are then put off until it is
     /// paid for, which is not for long.
     pub fn is_cheap(&self, cost: Duration) -> bool {
-        self.takes(cost) <= PATIENCE
+        self.share.rest_after(cost) <= PATIENCE
     }
 
     /// When the next poll may come that something is to be done with, at the earliest.
     pub fn next_poll(&self, now: Timestamp) -> Timestamp {
         self.paid_at.min(now.after(PATIENCE))
-    }
-
-    /// How long something that costs this takes while nothing else is paid for, a piece at a time.
-    pub fn takes(&self, cost: Duration) -> Duration {
-        self.share.rest_after(cost)
     }
 
     /// When something that cost this may come again by itself, for it to take no more than a quarter of the share: looks may

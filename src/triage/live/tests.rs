@@ -223,86 +223,33 @@ fn a_value_is_new_only_if_it_was_not_there_before() {
 }
 
 #[test]
-fn an_unfinished_count_makes_nothing_new_and_is_not_reconciled() {
+fn an_unfinished_count_makes_nothing_new() {
     let mut partial = Table(vec![(5, "A")]).count(100);
     partial.progress = Some(0.5);
     let mut live = LiveCounts::from_count(partial, &[]);
     let full = Table(vec![(5, "A"), (6, "B")]).count(101);
-    assert!(!live.reconcile_due(Duration::ZERO, Timestamp(10_000 * SECOND)));
     live.count_again(full, &[], None);
     assert!(live.histogram().bars.iter().all(|bar| live.is_new(bar).is_none()));
 }
 
 #[test]
-fn a_full_count_is_due_when_something_changed_and_enough_time_has_gone_by() {
+fn numbers_are_in_doubt_from_the_first_change_until_a_count_that_began_after_the_last_one() {
     let table = Table(vec![(5, "A")]);
     let mut live = table.live(70, 100);
-    let due = |live: &LiveCounts, at: i64| live.reconcile_due(Duration::from_secs(60), Timestamp(at * SECOND));
-    assert!(!due(&live, 1_000), "nothing changed");
-    table.look(&mut live, 90, 101);
-    assert_eq!((due(&live, 102), due(&live, 103)), (false, true));
-    let rewritten = |from: i64, to: i64| Some((Timestamp(from * SECOND), Timestamp(to * SECOND)));
-    live.rewritten = rewritten(103, 103);
-    assert_eq!((due(&live, 112), due(&live, 113)), (false, true), "they have come to rest");
-    live.rewritten = rewritten(303, 360);
-    assert_eq!((due(&live, 362), due(&live, 363)), (false, true), "no longer than it takes itself");
-    live.sees_all = true;
-    assert!(!due(&live, 699), "rows were only added, and seen");
-    assert!(due(&live, 700));
-}
-
-#[test]
-fn numbers_are_exact_for_as_long_as_looks_have_found_all_that_was_added() {
-    let mut table = Table(vec![(5, "A")]);
-    let mut live = table.live(70, 100);
-    let look = |live: &mut LiveCounts, table: &Table, at: i64, changed: bool, added: Option<u64>| {
-        let (missed, server_time) = (false, Timestamp(at * SECOND));
-        let (from_bucket, cells) = (at.div_euclid(10) - 3, table.cells(at - 30));
-        let writes = added.map(|added| Writes { added, ..Writes::default() });
-        live.take_poll(&Changes {
-            token: crate::store::Token::new(()),
-            changed,
-            uncounted: false,
-            unsettled: false,
-            missed,
-            writes,
-            from_bucket,
-            cells,
-            server_time,
-            cost: Duration::ZERO,
-            needs_reopen: false,
-        });
-        live.histogram().total.exactness
-    };
-    let (exact, estimate) = (Exactness::Exact, Exactness::Estimate);
-    table.0.push((110, "A"));
-    assert_eq!(look(&mut live, &table, 111, true, Some(1)), estimate, "the database may be late to tell more");
-    assert_eq!(look(&mut live, &table, 120, false, Some(1)), estimate);
-    assert_eq!(look(&mut live, &table, 121, false, Some(1)), exact);
-    assert_eq!(look(&mut live, &table, 122, false, Some(2)), estimate, "one is older than looks reach");
-    assert_eq!(look(&mut live, &table, 123, false, None), estimate, "it is not told");
-    // A count that takes longer than any is fresh, while more jobs die.
-    let (counted, recent) = (table.count(1_000), table.cells(970));
-    table.0.extend([(1_500, "A"), (1_501, "A")]);
-    assert_eq!(look(&mut live, &table, 1_502, true, Some(3)), estimate);
-    assert_eq!(look(&mut live, &table, 1_512, false, Some(3)), exact);
-    assert!(live.count_again(counted, &recent, Some(97)));
-    assert_eq!(
-        (live.histogram().total.n, live.is_in_doubt()),
-        (4, true),
-        "until a look says what has happened since it began"
-    );
-    assert_eq!(look(&mut live, &table, 2_300, false, Some(3)), estimate, "of three that came since, looks found two");
-    assert_eq!(look(&mut live, &table, 2_301, false, Some(2)), exact);
-    // Deaths from long before a count began hide nothing that has come since.
-    let (counted, recent) = (table.count(1_520), table.cells(1_490));
-    table.0.push((2_350, "A"));
-    look(&mut live, &table, 2_351, true, Some(3));
-    live.count_again(counted, &recent, Some(149));
-    assert_eq!(look(&mut live, &table, 2_400, false, Some(2)), estimate);
-    assert_eq!(look(&mut live, &table, 2_401, false, Some(1)), exact);
-    let again = live.reconcile_due(Duration::ZERO, Timestamp(2_402 * SECOND));
-    assert!(again, "the next count goes on from it all the same");
+    let total = |live: &LiveCounts| (live.histogram().total.exactness, live.is_in_doubt());
+    assert_eq!(total(&live), (Exactness::Exact, false));
+    live.take_in(None, Timestamp(101 * SECOND));
+    assert_eq!(total(&live), (Exactness::Exact, false), "nothing changed");
+    table.look(&mut live, 90, 102);
+    assert_eq!(total(&live), (Exactness::Estimate, true), "what is older may have changed");
+    live.take_in(None, Timestamp(103 * SECOND));
+    assert_eq!(total(&live), (Exactness::Estimate, true), "and nobody says that it has not");
+    let (counted, recent) = (table.count(104), table.cells(80));
+    table.look(&mut live, 90, 105);
+    assert!(live.count_again(counted, &recent, Some(8)));
+    assert_eq!(total(&live), (Exactness::Estimate, true), "something has changed since it began");
+    live.count_again(table.count(106), &table.cells(80), Some(8));
+    assert_eq!(total(&live), (Exactness::Exact, false));
 }
 
 #[test]
@@ -437,17 +384,4 @@ fn a_recent_row_that_changed_behind_the_looks_before_a_slow_count_is_counted_as_
     assert_eq!((n(&live, "A"), n(&live, "C"), n(&live, "D"), live.histogram().total.n), (3, 0, 1, 4));
     table.look(&mut live, 200, 241);
     assert_eq!(live.histogram().total.n, 4);
-}
-
-#[test]
-fn numbers_stay_exact_while_the_database_says_that_rows_were_only_added() {
-    let mut table = Table(vec![(5, "A")]);
-    let mut live = table.live(70, 100);
-    table.0.push((205, "A"));
-    live.sees_all = true;
-    table.look(&mut live, 200, 206);
-    live.take_in(None, Timestamp(216 * SECOND));
-    assert_eq!(live.histogram().total, Count::exact(2));
-    live.sees_all = false;
-    assert_eq!(live.histogram().total.exactness, Exactness::Estimate);
 }

@@ -132,7 +132,6 @@ impl Data {
             uncounted: false,
             unsettled: false,
             missed: missed.unwrap_or_default(),
-            writes: None,
             from_bucket: 0,
             cells: if changed { contract(&cells) } else { Vec::new() },
             token: Token::new(Polled(cells)),

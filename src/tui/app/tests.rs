@@ -298,7 +298,6 @@ fn changes(cells: Vec<Cell>) -> Changes {
         missed: false,
         token: Token::new(()),
         changed: true,
-        writes: None,
         from_bucket: 0,
         cells,
         server_time,

@@ -75,7 +75,7 @@ impl<'s> Poller<'s> {
         let unsettled = !differs && since.is_some_and(Mark::is_unsure);
         let changed = differs || has_missed == Some(true);
         let cells = if changed { cells } else { Vec::new() };
-        let (writes, server_time) = (look.writes(since), look.clock);
+        let server_time = look.clock;
         let needs_reopen = self.context.engine.facts().has_turned(look.gate) || self.memory.awaits_unit && changed;
         self.context.set_clock(server_time);
         let mut mark = look.mark(&axis, since);
@@ -93,7 +93,6 @@ impl<'s> Poller<'s> {
             uncounted: false,
             unsettled,
             missed: missed.unwrap_or_default(),
-            writes,
             from_bucket: whole_from,
             cells,
             server_time,

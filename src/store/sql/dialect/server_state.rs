@@ -1,7 +1,6 @@
 //! How a database tells what time it is there, whether it takes changes, and that something has changed.
 
 use crate::db::Statement;
-use crate::store::sql::dialect::sql_builder::Sql;
 
 /// What a database says of itself from one look to the next, and of a transaction.
 pub(crate) trait ServerState: Sync {
@@ -33,12 +32,6 @@ pub(crate) trait ServerState: Sync {
     /// Whether a transaction moves the token before others see what it wrote.
     fn is_token_early(&self) -> bool {
         false
-    }
-
-    /// A text that differs once rows of a table were updated or deleted, or all of it was written anew, as an expression
-    /// that reads nothing of the table: soon, if not at once; and behind its last space how many were ever added. NULL, or no expression, where that cannot be told.
-    fn rewrites(&self, _sql: &mut Sql, _table: &str) -> Option<String> {
-        None
     }
 
     /// The oldest transaction in flight and the next one to begin, as a change token tells them.

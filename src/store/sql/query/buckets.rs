@@ -21,7 +21,7 @@ use crate::store::sql::dialect::Dialect;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::group_by::{Grouping, Tally, untrusted};
 use crate::store::sql::query::layout::{Expr, Layout};
-use crate::store::{Cell, CountedAfterPoll, SortKey, Token, Writes};
+use crate::store::{Cell, CountedAfterPoll, SortKey, Token};
 
 /// Microseconds of a bucket of time, and keys of a bucket of keys.
 const TIME_WIDTH: i64 = 10_000_000;
@@ -50,12 +50,6 @@ pub(crate) struct Mark {
     bound: i64,
     /// Before which no look starts: what lies there was not counted bucket by bucket.
     floor: Option<i64>,
-    /// What tells that rows were rewritten, as the full count found it.
-    rewrites: Option<String>,
-    /// The same, as this look found it.
-    rewrites_seen: Option<String>,
-    /// Rows that were ever added to the table, as the full count found it.
-    inserted: Option<u64>,
     /// A digest of each bucket as it was counted when the token was new, where transactions move it before they are seen: one of
     /// them may be missing there, so that it is counted once more. What it did to older rows only a later full count tells.
     unsure: Option<Arc<BTreeMap<i64, u64>>>,
@@ -133,12 +127,11 @@ impl<'a> Axis<'a> {
     /// The clock alone; one row.
     pub(crate) fn clock(&self) -> Statement {
         let mut sql = Sql::new(self.layout.dialect);
-        sql.push(&format!("SELECT {}, NULL, NULL, NULL, NULL", self.layout.dialect.clock()));
+        sql.push(&format!("SELECT {}, NULL, NULL, NULL", self.layout.dialect.clock()));
         sql.done()
     }
 
-    /// The clock, the change token, how far the order reaches, what tells of rewritten rows, and whether the server takes
-    /// changes; one row.
+    /// The clock, the change token, how far the order reaches, and whether the server takes changes; one row.
     pub(crate) fn poll_statement(&self) -> Statement {
         let dialect = self.layout.dialect;
         let mut sql = Sql::new(dialect);
@@ -146,10 +139,8 @@ impl<'a> Axis<'a> {
             true => "NULL".to_owned(),
             false => format!("(SELECT max({}) FROM {} AS t)", self.order.raw, self.layout.table),
         };
-        sql.push(&format!("SELECT {}, {}, {reach}, ", dialect.clock(), self.token().unwrap_or("NULL")));
-        let rewrites = if self.layout.is_whole() { dialect.rewrites(&mut sql, &self.layout.table) } else { None };
-        sql.push(rewrites.as_deref().unwrap_or("NULL"));
-        sql.push(&format!(", {}", dialect.gate().unwrap_or("NULL")));
+        let (clock, token, gate) = (dialect.clock(), self.token().unwrap_or("NULL"), dialect.gate().unwrap_or("NULL"));
+        sql.push(&format!("SELECT {clock}, {token}, {reach}, {gate}"));
         sql.done()
     }
 
@@ -196,9 +187,6 @@ pub(crate) struct PollReading {
     pub(crate) clock: Timestamp,
     token: Option<String>,
     reach: Option<i64>,
-    rewrites: Option<String>,
-    /// Rows that were ever added to the table, where that is told.
-    inserted: Option<u64>,
     /// Whether the server takes changes, where it says so.
     pub(crate) gate: Option<Gate>,
 }
@@ -208,26 +196,8 @@ impl PollReading {
         let row = rows.into_iter().next().unwrap_or(Row(Vec::new()));
         let mut cells = Cells::new(row);
         let (clock, token) = (cells.int()?.map(Timestamp).unwrap_or_default(), cells.text()?);
-        let (reach, written) = (cells.place()?, cells.text()?);
-        let (rewrites, inserted) = written.as_deref().and_then(|told| told.rsplit_once(' ')).unzip();
-        Ok(Self {
-            clock,
-            token,
-            reach,
-            rewrites: rewrites.map(str::to_owned),
-            inserted: inserted.and_then(|n| n.parse().ok()),
-            gate: cells.int()?.map(Gate::from_number),
-        })
-    }
-
-    /// What was written since a look, and since the full count that its mark goes on from, where that is told.
-    pub(crate) fn writes(&self, since: Option<&Mark>) -> Option<Writes> {
-        let (now, mark) = (self.rewrites.as_ref()?, since?);
-        Some(Writes {
-            added: self.inserted?.checked_sub(mark.inserted?)?,
-            rewritten: mark.rewrites.as_ref()? != now,
-            rewriting: mark.rewrites_seen.as_ref().is_some_and(|then| then != now),
-        })
+        let (reach, gate) = (cells.place()?, cells.int()?.map(Gate::from_number));
+        Ok(Self { clock, token, reach, gate })
     }
 
     /// Whether anything may have changed since a look.
@@ -259,15 +229,12 @@ impl PollReading {
             looks.remove(0);
         }
         let floor = before.and_then(|m| m.floor);
-        let rewrites_seen = self.rewrites;
-        let rewrites = before.map_or(rewrites_seen.clone(), |m| m.rewrites.clone());
-        let inserted = before.map_or(self.inserted, |m| m.inserted);
         let dialect = axis.layout.dialect;
         let here = self.token.as_deref().and_then(|token| dialect.token_connection(token));
         let is_other = |token: &&str| here.is_some() && dialect.token_connection(token) != here;
         let others = before.into_iter().flat_map(Mark::tokens).filter(is_other);
         let others = others.take(CONNECTIONS).map(str::to_owned).collect();
-        Mark { token: self.token, others, looks, bound, floor, rewrites, rewrites_seen, inserted, unsure: None }
+        Mark { token: self.token, others, looks, bound, floor, unsure: None }
     }
 }
 
@@ -332,8 +299,7 @@ impl Mark {
 
     /// The same look, going on from a later full count.
     fn after_count(&self, counted: &Mark) -> Self {
-        let (rewrites, inserted) = (counted.rewrites.clone(), counted.inserted);
-        Self { floor: self.floor.max(counted.floor), rewrites, inserted, ..self.clone() }
+        Self { floor: self.floor.max(counted.floor), ..self.clone() }
     }
 }
 
@@ -380,14 +346,9 @@ mod tests {
 
     #[test]
     fn polls_go_on_from_a_count_or_from_the_poll_beside_it_and_tell_what_none_of_them_saw() {
-        let mark = |token: &str, bound, inserted| Mark {
-            token: Some(token.to_owned()),
-            bound,
-            floor: Some(bound),
-            inserted: Some(inserted),
-            ..Mark::default()
-        };
-        let (polled, same, later) = (mark("7", 70, 1), mark("7", 50, 2), mark("8", 80, 3));
+        let mark =
+            |token: &str, bound| Mark { token: Some(token.to_owned()), bound, floor: Some(bound), ..Mark::default() };
+        let (polled, same, later) = (mark("7", 70), mark("7", 50), mark("8", 80));
         let since = |counted: &Mark, keeps_polls| {
             let counted = Some(Token::new(counted.clone()));
             let token = CountedAfterPoll::token(Some(&Token::new(polled.clone())), counted, keeps_polls);
@@ -395,7 +356,7 @@ mod tests {
         };
         assert_eq!(since(&same, false), (same.clone(), false));
         assert_eq!(since(&later, false), (later.clone(), true), "what lies between the two");
-        assert_eq!(since(&later, true), (Mark { inserted: Some(3), floor: Some(80), ..polled.clone() }, false));
+        assert_eq!(since(&later, true), (Mark { floor: Some(80), ..polled.clone() }, false));
         let (counted, unsure) = (Token::new(later), same.counted(dialect(DatabaseKind::Mysql), &[cell(1, "a", 2)]));
         assert!(!since(&unsure, false).0.is_unsure(), "a poll has seen it come to rest");
         assert_eq!(CountedAfterPoll::token(None, Some(counted.clone()), false), Some(counted));

@@ -267,14 +267,6 @@ impl Layout {
         Cow::Owned(rows.iter().map(apart).collect())
     }
 
-    /// Whether all that is told of a job stands in its row: what is looked up elsewhere may change without it.
-    pub(crate) fn is_whole(&self) -> bool {
-        let looks_up = |expr: &Expr| expr.raw.to_ascii_lowercase().contains("select");
-        self.join.is_empty()
-            && !self.parts.values().any(looks_up)
-            && !self.conditions.values().any(|c| c.to_ascii_lowercase().contains("select"))
-    }
-
     /// The table as `t` with what is joined to it, where it is read as it is stored.
     pub(crate) fn stored_joined(&self) -> String {
         format!("{}{}", self.stored, self.join)

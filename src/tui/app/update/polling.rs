@@ -135,14 +135,13 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
 /// Moves the counts by what a poll has found, and has everything counted again where that is cheap: then every number is
 /// exact with each poll. Elsewhere what no poll can see makes estimates of them, until the next recount.
 fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp) -> Vec<Effect> {
-    let (rows, is_counting, server_now) = (model.histogram_rows(), is_counting(model), model.live.server_now(now));
+    let (rows, is_counting) = (model.histogram_rows(), is_counting(model));
     let cost = model.histogram.outlay.last();
     let Some(counts) = &mut model.histogram.counts else { return Vec::new() };
-    let (unseen, was_in_doubt) = (counts.unseen(), counts.is_in_doubt());
+    let unseen = counts.unseen();
     let came = counts.take_poll(changes);
     let died = counts.unseen().saturating_sub(unseen);
-    let is_due = counts.reconcile_due(model.live.purse.takes(cost), server_now);
-    let doubts = was_in_doubt != counts.is_in_doubt();
+    let is_due = counts.is_in_doubt();
     arrive(model, died);
     model.list.freshness.behind |= came > 0;
     if changes.changed {
@@ -153,9 +152,7 @@ fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
         // Shown is what it finds, or the estimates if it fails.
         return filter::count_again(model, CountedFor::Poll, now);
     }
-    // A count that came while polls went on is in doubt until one says what has happened since it began; and what older
-    // rows became, the database may tell when nothing else is new.
-    if changes.changed || changes.uncounted || doubts {
+    if changes.changed || changes.uncounted {
         model.histogram.show_counts(rows);
     }
     if is_paid && !is_counting && is_due { filter::reconcile(model, now) } else { Vec::new() }

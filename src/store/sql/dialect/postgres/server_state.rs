@@ -28,19 +28,6 @@ impl ServerState for PostgresDialect {
         Some("pg_current_snapshot()::text")
     }
 
-    fn rewrites(&self, sql: &mut Sql, table: &str) -> Option<String> {
-        let place = sql.text(table);
-        let of = |function: &str| format!("pg_catalog.{function}(to_regclass({place}::text))");
-        // Each server counts what was rewritten by its own sessions: a replica's never do.
-        Some(format!(
-            "CASE WHEN current_setting('track_counts')::bool AND NOT pg_is_in_recovery() THEN {} || ' ' || {} || ' ' || {} || ' ' || {} END",
-            of("pg_relation_filenode"),
-            of("pg_stat_get_tuples_updated"),
-            of("pg_stat_get_tuples_deleted"),
-            of("pg_stat_get_tuples_inserted"),
-        ))
-    }
-
     fn token_span(&self, token: &str) -> Option<(u64, u64)> {
         let mut parts = token.split(':').map(str::parse);
         Some((parts.next()?.ok()?, parts.next()?.ok()?))
