@@ -17,7 +17,7 @@ use crate::domain::histogram::{Histogram, dead_jobs, grouped};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::store::{CountedAfterPoll, Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SourceError, Token};
+use crate::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SourceError, Token};
 use crate::triage::live::{FAILED_REST, FacetValue, LiveCounts, Poll, QueryBudget, QueryCost};
 
 /// A value of the facet whose number of jobs changed.
@@ -303,8 +303,7 @@ impl<'a> Watcher<'a> {
         self.unfinished = step.resume.clone();
         self.outlay.add(step.cost, self.unfinished.is_none());
         if self.unfinished.is_none() {
-            let keeps_looks = self.counts.take_full_count(&step);
-            self.poll_token = CountedAfterPoll::token(self.poll_token.as_ref(), step.token, keeps_looks);
+            self.poll_token = self.counts.take_full_count(&step, self.poll_token.as_ref());
             self.is_behind = false;
         }
         Ok(())

@@ -46,27 +46,6 @@ impl HistogramStep {
     }
 }
 
-/// What polls go on from once a full count has come: the state of a token that combines two of a store's own.
-#[derive(Clone, Debug)]
-pub struct CountedAfterPoll {
-    /// Of the last poll before the count came.
-    pub polled: Token,
-    /// Of the count.
-    pub counted: Token,
-    /// Whether polls go on from the poll, as what they told stays; otherwise they go on from the count.
-    pub keeps_polls: bool,
-}
-
-impl CountedAfterPoll {
-    /// What the next poll goes on from.
-    pub fn token(polled: Option<&Token>, counted: Option<Token>, keeps_polls: bool) -> Option<Token> {
-        match (polled, counted) {
-            (Some(polled), Some(counted)) => Some(Token::new(Self { polled: polled.clone(), counted, keeps_polls })),
-            (_, counted) => counted,
-        }
-    }
-}
-
 /// Jobs counted in one cell of the recent past.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
@@ -97,8 +76,6 @@ pub struct Changes {
     /// Whether the poll before found a change that the source may have told of a moment before it could be seen: what was
     /// counted since then may miss it.
     pub unsettled: bool,
-    /// Whether something changed between the last poll and the full count that this poll goes on from: no poll tells what.
-    pub missed: bool,
     /// Cells from this bucket on replace all that were known; earlier ones stand.
     pub from_bucket: i64,
     /// The recounted cells.

@@ -23,7 +23,7 @@ pub use crate::domain::source_error::{Outdated, Result, SourceError};
 pub use batch::{
     Applied, Batch, Deliver, Frozen, Ineligible, Interrupted, Message, Preparation, Standing, TxStatus, Undoing,
 };
-pub use count::{Cell, Changes, CountedAfterPoll, HistogramQuery, HistogramStep};
+pub use count::{Cell, Changes, HistogramQuery, HistogramStep};
 pub use fetch::{Job, Projection, StoreExt};
 pub use info::{Availability, Identity, LayoutOptions, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};

@@ -8,7 +8,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Exactness;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{CountedAfterPoll, HistogramQuery, Store, Token};
+use dlq_tui::store::{HistogramQuery, Store, Token};
 use dlq_tui::triage::live::LiveCounts;
 
 use crate::fixtures::{Layout, sql};
@@ -52,8 +52,7 @@ impl Watch {
         if self.unfinished.is_some() {
             return false;
         }
-        let keeps_looks = self.counts.take_full_count(&step);
-        self.mark = CountedAfterPoll::token(self.mark.as_ref(), step.token, keeps_looks);
+        self.mark = self.counts.take_full_count(&step, self.mark.as_ref());
         true
     }
 

@@ -19,8 +19,8 @@ pub(super) struct Came {
 ///
 /// A job whose value changes goes from one cell and comes into another of the same bucket, as it stands where it died. So what
 /// comes into a bucket makes up for what went from it, unless it is later than every death that is known: then it is one.
-pub(super) fn came(known: &RecentBuckets, cells: &[Cell], latest: Option<Timestamp>) -> Vec<(FacetValue, Came)> {
-    let now = super::by_bucket(cells);
+pub(super) fn came(known: &RecentBuckets, cells: &[&Cell], latest: Option<Timestamp>) -> Vec<(FacetValue, Came)> {
+    let now = super::by_bucket(cells.iter().copied());
     let mut gone: HashMap<i64, u64> = HashMap::new();
     for (bucket, values) in known {
         let left = |value: &FacetValue| now.get(bucket).and_then(|now| now.get(value)).copied().unwrap_or(0);

@@ -27,7 +27,7 @@ use self::new_values::NewValues;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{Cell, Changes, HistogramStep};
+use crate::store::{Cell, Changes, HistogramStep, Token};
 
 /// A value of a facet, `None` standing for jobs that have none.
 pub type FacetValue = Option<Untrusted>;
@@ -41,6 +41,8 @@ pub struct LiveCounts {
     base: Histogram,
     /// The recent past as it was last counted: what the next look replaces.
     recent: RecentBuckets,
+    /// The first bucket that was counted by itself: earlier ones are known as a part of the full count alone.
+    recent_from: i64,
     /// Jobs that came (positive) or went since the full count.
     drift: HashMap<FacetValue, Drift>,
     /// Whether something may have changed since the full count.
@@ -66,17 +68,19 @@ struct Drift {
 }
 
 impl LiveCounts {
-    /// Starts from a count, finished or not.
+    /// Starts from a full count.
     pub fn new(step: &HistogramStep) -> Self {
-        Self::from_count(step.histogram.clone(), &step.recent)
+        Self::from_count(step.histogram.clone(), &step.recent, step.recent_from)
     }
 
-    /// Takes in a further step of the count, or a later full count. What is known of growth and news stays.
+    /// Takes in a later full count. What is known of growth and new values stays.
     ///
-    /// Returns whether what later looks told of the recent past stays as well, so that looks go on from theirs
-    /// ([`crate::store::CountedAfterPoll`]), and not from the count's.
-    pub fn take_full_count(&mut self, step: &HistogramStep) -> bool {
-        self.count_again(step.histogram.clone(), &step.recent, step.recent_from)
+    /// Returns what the next poll goes on from: the last one where it came after the count, or nothing was written between the
+    /// two, and otherwise the count.
+    pub fn take_full_count(&mut self, step: &HistogramStep, polled: Option<&Token>) -> Option<Token> {
+        let is_later = self.count_again(step.histogram.clone(), &step.recent, step.recent_from);
+        let is_same = |polled: &Token| step.token.as_ref().is_some_and(|counted| counted.is_same_moment(polled));
+        polled.filter(|polled| is_later || is_same(polled)).or(step.token.as_ref()).cloned()
     }
 
     /// Takes in a look that went on from the token of the last count or look. Returns how many jobs it found where they
@@ -90,26 +94,25 @@ impl LiveCounts {
         self.take_in(cells, changes.server_time)
     }
 
-    fn from_count(base: Histogram, recent: &[Cell]) -> Self {
-        let mut news = NewValues::default();
-        news.learn(&base);
+    fn from_count(base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> Self {
+        let news = NewValues::of_first_count(&base);
         let as_of = base.as_of;
-        let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
+        let (recent, recent_from, arrivals) =
+            (by_bucket(recent), recent_from.unwrap_or(i64::MIN), Arrivals::new(as_of));
         let (looked, latest, drift) = (Vec::new(), latest(&base), HashMap::new());
-        Self { base, recent, drift, is_changed: false, looked, as_of, latest, arrivals, news }
+        Self { base, recent, recent_from, drift, is_changed: false, looked, as_of, latest, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
         self.looked.retain(|(at, _)| *at > base.as_of);
-        let is_done = base.progress.is_none();
-        let later = recent_from.zip(self.looked.first()).filter(|_| is_done).map(|(from, (_, looked))| (from, *looked));
-        self.news.learn(&base);
+        let later = recent_from.zip(self.looked.first()).map(|(from, (_, looked))| (from, *looked));
+        self.recent_from = recent_from.unwrap_or(i64::MIN);
         self.find_late(&base);
         self.latest = self.latest.max(latest(&base));
         self.base = base;
         let mut counted = by_bucket(recent);
         let Some((from, looked)) = later else {
-            self.as_of = if is_done { self.as_of.max(self.base.as_of) } else { self.base.as_of };
+            self.as_of = self.as_of.max(self.base.as_of);
             self.recent = counted;
             self.drift.clear();
             self.is_changed = false;
@@ -137,9 +140,6 @@ impl LiveCounts {
     /// meanwhile, as an event does whose retries took hours. Where jobs of a value went as well they hide each other, so
     /// that growth is rather too small.
     fn find_late(&mut self, base: &Histogram) {
-        if self.base.progress.is_some() || base.progress.is_some() {
-            return;
-        }
         let before: HashMap<&FacetValue, u64> = self.base.bars.iter().map(|bar| (&bar.value, bar.count.n)).collect();
         for bar in &base.bars {
             let seen = self.drift.get(&bar.value).map_or(0, |drift| drift.seen);
@@ -153,14 +153,17 @@ impl LiveCounts {
         self.as_of = self.as_of.max(at);
         let Some((from, cells)) = cells else { return 0 };
         self.is_changed = true;
+        let from = from.max(self.recent_from);
+        // A poll may reach back farther than the count did by buckets.
+        let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.bucket >= from).collect();
         self.looked.retain(|(_, earlier)| *earlier < from);
         self.looked.push((at, from));
         let known = self.recent.split_off(&from);
-        let came = arrivals::came(&known, cells, self.latest);
+        let came = arrivals::came(&known, &cells, self.latest);
         self.latest = cells.iter().map(|cell| cell.last_seen).fold(self.latest, Option::max);
         let was = by_value(&known);
         let mut is: HashMap<FacetValue, u64> = HashMap::new();
-        for cell in cells {
+        for cell in &cells {
             *is.entry(cell.value.clone()).or_default() += cell.n;
             self.drift.entry(cell.value.clone()).or_default().saw(cell);
         }
@@ -298,7 +301,7 @@ fn latest(counted: &Histogram) -> Option<Timestamp> {
     counted.bars.iter().filter_map(|bar| bar.last_seen).max()
 }
 
-fn by_bucket(cells: &[Cell]) -> RecentBuckets {
+fn by_bucket<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> RecentBuckets {
     let mut recent = RecentBuckets::new();
     for cell in cells {
         *recent.entry(cell.bucket).or_default().entry(cell.value.clone()).or_default() += cell.n;

@@ -22,19 +22,16 @@ struct Before {
     values: HashSet<FacetValue>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct NewValues {
-    opened: Option<Before>,
+    opened: Before,
     baseline: Option<Before>,
 }
 
 impl NewValues {
-    /// Learns what was there when the console opened: from the first count that is finished, since an unfinished one
-    /// has not met every value.
-    pub(super) fn learn(&mut self, histogram: &Histogram) {
-        if self.opened.is_none() && histogram.progress.is_none() {
-            self.opened = Some(Before::new(histogram, histogram.as_of));
-        }
+    /// What was there when the console opened.
+    pub(super) fn of_first_count(histogram: &Histogram) -> Self {
+        Self { opened: Before::new(histogram, histogram.as_of), baseline: None }
     }
 
     pub(super) fn set_baseline(&mut self, histogram: &Histogram, now: Timestamp) {
@@ -48,7 +45,7 @@ impl NewValues {
         if let Some(baseline) = &self.baseline {
             return is_new(baseline).then_some(Since::Baseline);
         }
-        self.opened.as_ref().is_some_and(is_new).then_some(Since::Opened)
+        is_new(&self.opened).then_some(Since::Opened)
     }
 }
 

@@ -48,7 +48,7 @@ impl Table {
 
     /// Counts from a full count that knows the recent past from `from` on.
     fn live(&self, from: i64, now: i64) -> LiveCounts {
-        LiveCounts::from_count(self.count(now), &self.cells(from))
+        LiveCounts::from_count(self.count(now), &self.cells(from), Some(from.div_euclid(10)))
     }
 
     /// Looks at what happened from `from` on.
@@ -172,10 +172,10 @@ fn growth_is_told_from_the_trends_until_it_was_watched_for_long_enough() {
     let mut table = Table(vec![(now - 400, "A"), (now - 20, "A")]);
     let mut counted = table.count(now);
     counted.bars[0].trend = vec![9, 0, 1, 1];
-    let quiet = LiveCounts::from_count(counted.clone(), &table.cells(now - 60));
+    let quiet = LiveCounts::from_count(counted.clone(), &table.cells(now - 60), Some((now - 60).div_euclid(10)));
     let later = quiet.growth(Timestamp((now + 310) * SECOND));
     assert_eq!(later, Growth { n: 0, since: None }, "jobs died before, as the trends tell");
-    let mut live = LiveCounts::from_count(counted, &table.cells(now - 60));
+    let mut live = LiveCounts::from_count(counted, &table.cells(now - 60), Some((now - 60).div_euclid(10)));
     table.0.push((now + 5, "A"));
     table.look(&mut live, now - 60, now + 10);
     let growth = live.growth(Timestamp((now + 10) * SECOND));
@@ -223,16 +223,6 @@ fn a_value_is_new_only_if_it_was_not_there_before() {
 }
 
 #[test]
-fn an_unfinished_count_makes_nothing_new() {
-    let mut partial = Table(vec![(5, "A")]).count(100);
-    partial.progress = Some(0.5);
-    let mut live = LiveCounts::from_count(partial, &[]);
-    let full = Table(vec![(5, "A"), (6, "B")]).count(101);
-    live.count_again(full, &[], None);
-    assert!(live.histogram().bars.iter().all(|bar| live.is_new(bar).is_none()));
-}
-
-#[test]
 fn numbers_are_in_doubt_from_the_first_change_until_a_count_that_began_after_the_last_one() {
     let table = Table(vec![(5, "A")]);
     let mut live = table.live(70, 100);
@@ -250,6 +240,38 @@ fn numbers_are_in_doubt_from_the_first_change_until_a_count_that_began_after_the
     assert_eq!(total(&live), (Exactness::Estimate, true), "something has changed since it began");
     live.count_again(table.count(106), &table.cells(80), Some(8));
     assert_eq!(total(&live), (Exactness::Exact, false));
+}
+
+#[test]
+fn a_poll_that_reaches_back_farther_than_the_count_did_by_buckets_counts_nothing_twice() {
+    let mut table = Table(vec![(5, "A"), (15, "B"), (96, "A")]);
+    let mut live = table.live(70, 100);
+    table.0.push((101, "A"));
+    table.look(&mut live, 0, 102);
+    assert_eq!((n(&live, "A"), n(&live, "B"), live.unseen()), (3, 1, 1));
+    table.look(&mut live, 50, 103);
+    assert_eq!(live.histogram().total.n, 4);
+}
+
+#[test]
+fn polls_go_on_from_the_count_unless_the_last_one_came_later_or_at_the_same_moment() {
+    let table = Table(vec![(5, "A"), (96, "A")]);
+    let token = |moment: &str| Token::at((), [moment.to_owned()]);
+    let count = |now: i64, moment: &str| HistogramStep {
+        token: Some(token(moment)),
+        recent: table.cells(70),
+        recent_from: Some(7),
+        ..HistogramStep::of(table.count(now))
+    };
+    let polled = token("3");
+    let goes_on_from = |now: i64, moment: &str| {
+        let mut live = table.live(70, 100);
+        table.look(&mut live, 90, 102);
+        live.take_full_count(&count(now, moment), Some(&polled)).expect("a token") == polled
+    };
+    assert!(goes_on_from(101, "2"), "the poll is later");
+    assert!(goes_on_from(103, "3"), "nothing was written between the two");
+    assert!(!goes_on_from(103, "4"), "the count has seen more");
 }
 
 #[test]

@@ -125,13 +125,12 @@ impl Data {
     pub(super) fn changes(&self, since: Option<&Token>, facet: Facet, filter: &Filter) -> Changes {
         let mut cells = Cells::new();
         self.add(&mut cells, self.rows.keys().copied().collect(), facet, filter);
-        let (since, missed) = since.and_then(polled).unzip();
-        let changed = since.is_none_or(|since| since != cells);
+        let since: Option<&Polled> = since.and_then(Token::state);
+        let changed = since.is_none_or(|Polled(since)| *since != cells);
         Changes {
             changed,
             uncounted: false,
             unsettled: false,
-            missed: missed.unwrap_or_default(),
             from_bucket: 0,
             cells: if changed { contract(&cells) } else { Vec::new() },
             token: Token::new(Polled(cells)),
@@ -157,16 +156,6 @@ impl Data {
             *cells.entry(((id / BUCKET) as i64, facet.value_of(&row))).or_default() += 1;
         }
     }
-}
-
-/// What a poll goes on from, and whether something changed that no poll tells of.
-fn polled(token: &Token) -> Option<(Cells, bool)> {
-    if let Some(Polled(cells)) = token.state() {
-        return Some((cells.clone(), false));
-    }
-    let CountedAfterPoll { polled: before, counted, keeps_polls } = token.state()?;
-    let ((before, missed), (counted, _)) = (polled(before)?, polled(counted)?);
-    Some(if *keeps_polls { (before, missed) } else { (counted.clone(), missed || before != counted) })
 }
 
 fn contract(cells: &Cells) -> Vec<Cell> {

@@ -295,7 +295,6 @@ fn changes(cells: Vec<Cell>) -> Changes {
     Changes {
         uncounted: false,
         unsettled: false,
-        missed: false,
         token: Token::new(()),
         changed: true,
         from_bucket: 0,

@@ -55,8 +55,7 @@ impl<'s> Poller<'s> {
         let Some(axis) = Axis::of(&self.context.layout, judge.only_dead()) else {
             return Err(SourceError::Layout("the adapter names no order by time".to_owned()));
         };
-        let (since, missed) = since.and_then(Mark::since).unzip();
-        let since: Option<&Mark> = since.as_ref();
+        let since: Option<&Mark> = since.and_then(Token::state);
         let grouping = Grouping { layout: &self.context.layout, facet };
         let from = match since {
             Some(mark) => axis.bucket_of(mark.bound()),
@@ -88,11 +87,10 @@ impl<'s> Poller<'s> {
         }
         let cost = self.context.engine.worked(began);
         Ok(Changes {
-            token: Token::new(mark),
+            token: mark.into_token(),
             changed,
             uncounted: false,
             unsettled,
-            missed: missed.unwrap_or_default(),
             from_bucket: whole_from,
             cells,
             server_time,

@@ -270,7 +270,7 @@ impl<'s> Counter<'s> {
     /// What looks go on from that follow a count, which has these of the recent past from a bucket on.
     fn first_token(self, look: PollReading, axis: &Axis<'_>, from: i64, recent: &[Cell]) -> Token {
         self.context.set_clock(look.clock);
-        Token::new(look.mark(axis, None).not_before(axis, from).counted(self.context.layout.dialect, recent))
+        look.mark(axis, None).not_before(axis, from).counted(self.context.layout.dialect, recent).into_token()
     }
 
     fn trend_statement(self, grouping: &Grouping<'_>, judge: &WhereClause<'_>, from: Timestamp) -> Option<Statement> {

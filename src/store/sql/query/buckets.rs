@@ -21,7 +21,7 @@ use crate::store::sql::dialect::Dialect;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::group_by::{Grouping, Tally, untrusted};
 use crate::store::sql::query::layout::{Expr, Layout};
-use crate::store::{Cell, CountedAfterPoll, SortKey, Token};
+use crate::store::{Cell, SortKey, Token};
 
 /// Microseconds of a bucket of time, and keys of a bucket of keys.
 const TIME_WIDTH: i64 = 10_000_000;
@@ -239,18 +239,10 @@ impl PollReading {
 }
 
 impl Mark {
-    /// What the next look goes on from, and whether something has changed before it that no look tells of; `None` where the token
-    /// is another store's.
-    pub(crate) fn since(token: &Token) -> Option<(Mark, bool)> {
-        if let Some(mark) = token.state::<Mark>() {
-            return Some((mark.clone(), false));
-        }
-        let CountedAfterPoll { polled, counted, keeps_polls } = token.state()?;
-        let ((polled, missed), (counted, _)) = (Mark::since(polled)?, Mark::since(counted)?);
-        Some(match keeps_polls {
-            true => (polled.after_count(&counted), missed),
-            false => (counted.seen_by(&polled), missed || !polled.is_same_moment(&counted)),
-        })
+    /// The mark as callers keep it.
+    pub(crate) fn into_token(self) -> Token {
+        let moments: Vec<String> = self.tokens().map(str::to_owned).collect();
+        Token::at(self, moments)
     }
 
     /// The tokens by which it is known that nothing has changed since, that of the look itself first.
@@ -275,17 +267,6 @@ impl Mark {
         self.unsure.is_some()
     }
 
-    /// Whether the token says that nothing has changed between the two.
-    fn is_same_moment(&self, other: &Mark) -> bool {
-        self.token.is_some() && other.tokens().any(|token| self.token.as_deref() == Some(token))
-    }
-
-    /// The same, of a count: it misses nothing of what a look has told of that came long enough before.
-    fn seen_by(&self, looked: &Mark) -> Self {
-        let is_settled = looked.unsure.is_none() && self.is_same_moment(looked);
-        Self { unsure: self.unsure.clone().filter(|_| !is_settled), ..self.clone() }
-    }
-
     /// Where the next look starts.
     pub(crate) fn bound(&self) -> i64 {
         self.floor.map_or(self.bound, |floor| self.bound.max(floor))
@@ -295,11 +276,6 @@ impl Mark {
     /// for new.
     pub(crate) fn not_before(self, axis: &Axis<'_>, bucket: i64) -> Self {
         Self { floor: self.floor.max(Some(axis.start_of(bucket))), ..self }
-    }
-
-    /// The same look, going on from a later full count.
-    fn after_count(&self, counted: &Mark) -> Self {
-        Self { floor: self.floor.max(counted.floor), ..self.clone() }
     }
 }
 
@@ -342,25 +318,6 @@ mod tests {
 
     fn cell(bucket: i64, value: &str, n: u64) -> Cell {
         Cell { bucket, value: Some(value.into()), n, first_seen: None, last_seen: None, example: None }
-    }
-
-    #[test]
-    fn polls_go_on_from_a_count_or_from_the_poll_beside_it_and_tell_what_none_of_them_saw() {
-        let mark =
-            |token: &str, bound| Mark { token: Some(token.to_owned()), bound, floor: Some(bound), ..Mark::default() };
-        let (polled, same, later) = (mark("7", 70), mark("7", 50), mark("8", 80));
-        let since = |counted: &Mark, keeps_polls| {
-            let counted = Some(Token::new(counted.clone()));
-            let token = CountedAfterPoll::token(Some(&Token::new(polled.clone())), counted, keeps_polls);
-            Mark::since(&token.expect("a token")).expect("a mark")
-        };
-        assert_eq!(since(&same, false), (same.clone(), false));
-        assert_eq!(since(&later, false), (later.clone(), true), "what lies between the two");
-        assert_eq!(since(&later, true), (Mark { floor: Some(80), ..polled.clone() }, false));
-        let (counted, unsure) = (Token::new(later), same.counted(dialect(DatabaseKind::Mysql), &[cell(1, "a", 2)]));
-        assert!(!since(&unsure, false).0.is_unsure(), "a poll has seen it come to rest");
-        assert_eq!(CountedAfterPoll::token(None, Some(counted.clone()), false), Some(counted));
-        assert_eq!(Mark::since(&Token::new("another store's")), None);
     }
 
     #[test]

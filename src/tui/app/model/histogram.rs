@@ -209,34 +209,34 @@ impl HistogramPane {
     /// Takes in a step of a count. A recount is shown only when it is complete, and a first count over the estimate that
     /// stands for what is not counted yet: numbers never shrink to grow again.
     ///
-    /// Returns whether polls go on from where they are, and not from the count.
-    pub fn take_count(&mut self, step: &HistogramStep, height: usize) -> bool {
+    /// Returns what polls go on from once it is complete, which may be where they are: `polled`.
+    pub fn take_count(&mut self, step: &HistogramStep, polled: Option<&Token>, height: usize) -> Option<Token> {
         let is_complete = step.resume.is_none();
         self.unfinished = step.resume.clone();
         self.outlay.add(step.cost, is_complete);
-        let keeps = match &mut self.counts {
+        let token = match &mut self.counts {
             Some(counts) if is_complete => {
                 self.recounted = None;
-                counts.take_full_count(step)
+                counts.take_full_count(step, polled)
             }
             Some(_) => {
                 self.recounted = step.histogram.progress;
-                return true;
+                return None;
             }
             None if is_complete => {
                 let mut counts = LiveCounts::new(step);
                 self.earlier.take().iter().for_each(|earlier| counts.follow(earlier));
                 self.counts = Some(counts);
-                false
+                step.token.clone()
             }
             None => {
                 let shown = self.estimate.as_ref().map_or(step.histogram.clone(), |e| step.histogram.over(e));
                 self.show(shown, height);
-                return false;
+                return None;
             }
         };
         self.show_counts(height);
-        keeps
+        token
     }
 
     /// Shows the counts as they are now.

@@ -418,3 +418,23 @@ fn totals_that_a_refresh_reads_are_asked_for_and_not_paid_for() {
     console.wait(Duration::from_secs(3)).answer(Slot::Totals, totals());
     assert!(console.model.live.purse.is_paid(console.now));
 }
+
+#[test]
+fn totals_are_in_doubt_where_a_count_has_seen_a_change_that_no_poll_tells_of() {
+    let ignored_after = |moment: &str| {
+        let token = |moment: &str| Token::at((), [moment.to_owned()]);
+        let mut console = Console::with_jobs(5);
+        console.counting().answer(Slot::Histogram, dear(5));
+        let totals = vec![(State::Dead, Count::exact(5)), (State::Ignored, Count::exact(2))];
+        console.wait(Duration::from_secs(1)).answer(Slot::Totals, Reply::Totals(Ok(totals)));
+        let quiet = Changes { changed: false, token: token("7"), server_time: console.now, ..changes(Vec::new()) };
+        console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(quiet))));
+        console.keys("2");
+        let mut step = HistogramStep { token: Some(token(moment)), ..counted(&[("A", 5)]) };
+        step.histogram.facet = Facet::Class;
+        console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(step))));
+        console.model.total(State::Ignored).map(|total| total.exactness)
+    };
+    assert_eq!(ignored_after("7"), Some(Exactness::Exact), "nothing was written between the two");
+    assert_eq!(ignored_after("8"), Some(Exactness::Estimate));
+}

@@ -122,7 +122,7 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
     model.live.next_poll = Some(now.after(model.live.poll.answered(changes.cost)));
     effects.extend(take_poll(model, &changes, is_paid, now));
     effects.extend(changes.changed.then(|| preview::follow(model, now)).flatten());
-    if changes.changed || changes.unsettled || changes.missed {
+    if changes.changed || changes.unsettled {
         outdate_totals(model, now);
     }
     model.live.poll_token = Some(changes.token);

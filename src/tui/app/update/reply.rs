@@ -8,7 +8,7 @@ use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
 use crate::ledger::HistoryEntry;
-use crate::store::{CountedAfterPoll, HistogramQuery, HistogramStep, SourceError};
+use crate::store::{HistogramQuery, HistogramStep, SourceError, Token};
 use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
@@ -226,7 +226,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     let mut effects = source_answered(model, now);
     effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
-    let keeps_polls = take_count(model, &step, rows);
+    let token = take_count(model, &step, rows);
     if model.histogram.counted_for == CountedFor::Poll && !model.live.purse.is_cheap(model.histogram.outlay.spent()) {
         // It was cheaper before. What it is to settle is in doubt until it is complete.
         model.histogram.counted_for = CountedFor::Leisure;
@@ -245,12 +245,12 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     }
     let was_asked = !model.histogram.is_paid_for();
     model.histogram.counted_for = CountedFor::Operator;
-    let polled = model.live.poll_token.take();
-    if model.live.paused && polled.is_some() && !keeps_polls {
-        // No poll tells meanwhile whether anything changed since the last one.
+    let polled = std::mem::replace(&mut model.live.poll_token, token);
+    let is_same = |polled: &Token| step.token.as_ref().is_some_and(|counted| counted.is_same_moment(polled));
+    if polled.is_some_and(|polled| model.live.poll_token.as_ref() != Some(&polled) && !is_same(&polled)) {
+        // Something may have changed between the two, which no poll tells.
         polling::outdate_totals(model, now);
     }
-    model.live.poll_token = CountedAfterPoll::token(polled.as_ref(), step.token, keeps_polls);
     // A poll that is under way goes on from an older token.
     let is_polling = model.requests.is_open(Slot::Poll);
     effects.push(model.requests.cancel(Slot::Poll));
@@ -261,15 +261,14 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     effects
 }
 
-/// Takes in a step of a count; what a recount finds that no poll has seen is news of it. Returns whether polls go on from where
-/// they are.
-fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> bool {
+/// Takes in a step of a count; what a recount finds that no poll has seen is news of it. Returns what polls go on from.
+fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> Option<Token> {
     let known = |model: &Model| {
         let total = model.histogram.shown.as_ref().map(|shown| shown.total.n);
         model.histogram.counts.as_ref().map(|counts| (counts.unseen(), total))
     };
     let before = known(model);
-    let keeps_polls = model.histogram.take_count(step, rows);
+    let token = model.histogram.take_count(step, model.live.poll_token.as_ref(), rows);
     if let (Some((unseen, total)), Some((seen, now))) = (before, known(model)) {
         polling::arrive(model, seen.saturating_sub(unseen));
         if total != now && model.histogram.is_paid_for() {
@@ -277,7 +276,7 @@ fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> bool {
             model.list.freshness.outdate();
         }
     }
-    keeps_polls
+    token
 }
 
 /// Asks for the totals where a refresh has left them to be asked for behind the counts.

@@ -185,7 +185,7 @@ pub fn night(size: (u16, u16)) -> Model {
     let rows = model.histogram_rows();
     let known = bars.iter().filter(|b| b.count.n != 41).cloned().collect();
     let step = |bars, as_of| HistogramStep::of(Histogram { as_of, ..histogram(bars) });
-    model.histogram.take_count(&step(known, ago(400)), rows);
+    model.histogram.take_count(&step(known, ago(400)), None, rows);
     if let Some(counts) = &mut model.histogram.counts {
         let cell = |value: &str, n| Cell {
             bucket: 1,
@@ -197,7 +197,7 @@ pub fn night(size: (u16, u16)) -> Model {
         };
         counts.take_in(Some((1, &[cell(NIGHT[0].0, 1_163), cell(NIGHT[5].0, 41)])), ago(1));
     }
-    model.histogram.take_count(&step(bars, NOW), rows);
+    model.histogram.take_count(&step(bars, NOW), None, rows);
     let jobs = (0..60).map(|n| entry(row(n, &NIGHT[[0, 0, 1, 0, 2, 0, 5, 3][n % 8]], 4 + n as u64 * n as u64 * 40)));
     let jobs: Vec<Entry> = jobs.collect();
     let first = jobs[0].row.clone();
