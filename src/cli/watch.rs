@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -125,16 +125,12 @@ struct Watcher<'a> {
     purse: QueryBudget,
     /// The clock of what is paid for, and of what rests.
     began: Instant,
-    /// Whether the last look took too long and was stopped.
-    is_behind: bool,
-    /// When the next look is made, where counts take their place.
-    looks_from: Timestamp,
+    next_poll: Timestamp,
     /// When a count may be begun again after one that failed.
     counts_from: Timestamp,
     /// Where a recount goes on that is under way.
     unfinished: Option<Token>,
     outlay: QueryCost,
-    wait: Duration,
     /// What was printed last, by value.
     told: HashMap<FacetValue, u64>,
 }
@@ -148,10 +144,10 @@ impl<'a> Watcher<'a> {
         outlay.add(begun.elapsed(), true);
         let counts = LiveCounts::new(&step);
         let told = numbers(&counts.histogram());
-        let (poll, wait) = (Poll::new(args.interval, opened.share), args.interval);
+        let poll = Poll::new(args.interval, opened.share);
         let purse = QueryBudget::new(opened.share);
         let (unfinished, poll_token) = (None, step.token);
-        let (began, is_behind, looks_from, counts_from) = (Instant::now(), false, Timestamp(0), Timestamp(0));
+        let (began, next_poll, counts_from) = (Instant::now(), Timestamp(0).after(args.interval), Timestamp(0));
         Ok(Self {
             opened,
             facet,
@@ -161,12 +157,10 @@ impl<'a> Watcher<'a> {
             poll,
             purse,
             began,
-            is_behind,
-            looks_from,
+            next_poll,
             counts_from,
             unfinished,
             outlay,
-            wait,
             told,
         })
     }
@@ -182,13 +176,13 @@ impl<'a> Watcher<'a> {
         output::say(&format!("watching {}: {total} now", Clean::line(&self.opened.desk.store_name())));
     }
 
-    /// Waits for the next look, and tells what it changed. A database that is away is waited for.
+    /// Waits for what is due next, and tells what it changed. A database that is away is waited for.
     async fn next(&mut self) -> Result<Vec<Change>, SourceError> {
-        tokio::time::sleep(self.wait).await;
+        let due = self.count_at().map_or(self.next_poll, |count| count.min(self.next_poll));
+        tokio::time::sleep(self.now().age(due)).await;
         let was_away = self.poll.failures() > 0;
         match self.step().await {
-            Ok(wait) => {
-                self.wait = wait;
+            Ok(()) => {
                 self.poll.reached();
                 if was_away {
                     output::say("the database is back");
@@ -204,7 +198,8 @@ impl<'a> Watcher<'a> {
                     output::say(&format!("{what}, and is tried again: {}", Clean::line(&error.to_string())));
                 }
                 // Half of the jitter: one console in a terminal has nobody to get out of step with.
-                self.wait = self.poll.failed(0.5);
+                self.next_poll = self.now().after(self.poll.failed(0.5));
+                self.counts_from = self.counts_from.max(self.next_poll);
                 return Ok(Vec::new());
             }
             Err(error) => return Err(error),
@@ -232,55 +227,44 @@ impl<'a> Watcher<'a> {
         changes.iter_mut().for_each(|change| name_queue(change, self.facet, &rows));
     }
 
-    /// A look, or what takes its place; returns how long to wait for the next.
-    async fn step(&mut self) -> Result<Duration, SourceError> {
-        if self.is_behind && self.poll.is_stuck() && self.now() < self.looks_from {
-            // What one look would have to read grows with the time: looks begin again behind a count.
-            tokio::time::sleep(self.now().age(self.counts_at().min(self.looks_from))).await;
-            if self.counts_at() <= self.now() {
-                self.reconcile().await?;
-            }
-            return Ok(Duration::ZERO);
+    /// The poll that is due, or else the next step of a full count.
+    async fn step(&mut self) -> Result<(), SourceError> {
+        if self.next_poll > self.now() {
+            return self.reconcile().await;
         }
         let (desk, budget) = (&self.opened.desk, &self.opened.budget);
         let seen = match desk.changes(self.poll_token.as_ref(), self.facet, &self.filter, budget).await {
             Err(SourceError::Timeout(after)) => {
-                if !self.is_behind {
+                if self.poll.given_up().is_none() {
                     output::say("polls of the database take too long and come less often");
                 }
-                self.is_behind = true;
                 self.purse.spend(after, self.now());
-                let rest = self.poll.too_slow();
-                self.looks_from = self.now().after(rest);
-                return Ok(if self.poll.is_stuck() { Duration::ZERO } else { rest });
+                self.next_poll = self.now().after(self.poll.give_up(after));
+                return Ok(());
             }
             seen => seen?,
         };
-        self.is_behind = false;
+        self.purse.spend(seen.cost, self.now());
+        self.next_poll = self.now().after(self.poll.answered(seen.cost));
         self.counts.take_poll(&seen);
         let may_differ = seen.changed || seen.unsettled || seen.uncounted;
         self.poll_token = Some(seen.token);
-        let is_due = self.unfinished.is_some() || self.counts.is_in_doubt();
-        let may_count = self.counts_at() <= self.now();
-        self.purse.spend(seen.cost, self.now());
         if may_differ && self.counts_from <= self.now() && self.purse.is_cheap(self.outlay.last()) {
-            // Everything is counted again with each look that finds a change: there is nothing that it cannot see.
+            // Everything is counted again with each poll that finds a change: there is nothing that it cannot see.
             self.reconcile().await?;
             while self.unfinished.is_some() && self.counts_from <= self.now() {
                 self.reconcile().await?;
             }
-            let paid_in = self.now().age(self.purse.next_poll(self.now()));
-            return Ok(self.poll.answered(seen.cost).max(paid_in));
+            self.next_poll = self.next_poll.max(self.purse.next_poll(self.now()));
         }
-        if may_count && is_due {
-            self.reconcile().await?;
-        }
-        Ok(self.poll.answered(seen.cost))
+        Ok(())
     }
 
-    /// When the next step of a count is paid for, and nothing else keeps it waiting.
-    fn counts_at(&self) -> Timestamp {
-        self.purse.paid_at().max(self.counts_from)
+    /// When the next step of a full count is paid for, where one is due: what a poll that was given up would have read grows with
+    /// the time, and polls begin again behind a count.
+    fn count_at(&self) -> Option<Timestamp> {
+        let is_due = self.unfinished.is_some() || self.counts.is_in_doubt() || self.poll.given_up().is_some();
+        is_due.then(|| self.purse.paid_at().max(self.counts_from))
     }
 
     /// The next step of a recount; what it finds counts when it is complete.
@@ -304,7 +288,9 @@ impl<'a> Watcher<'a> {
         self.outlay.add(step.cost, self.unfinished.is_none());
         if self.unfinished.is_none() {
             self.poll_token = self.counts.take_full_count(&step, self.poll_token.as_ref());
-            self.is_behind = false;
+            if self.poll.given_up().is_some() {
+                self.next_poll = self.now();
+            }
         }
         Ok(())
     }

@@ -5,11 +5,8 @@ use std::time::Duration;
 use crate::domain::load_share::LoadShare;
 use crate::domain::time::Timestamp;
 
-/// The longest interval of looks that are answered: one that comes more often must not cost more than its share.
+/// The longest interval of polls: one that comes more often must not cost more than its share.
 const LONGEST: Duration = Duration::from_secs(600);
-/// And of those that take too long, until so many have in a row that something else has to take their place.
-const LONGEST_IF_SLOW: Duration = Duration::from_secs(60);
-const STUCK: u32 = 6;
 /// How long a count that failed rests at the least before it is begun again.
 pub const FAILED_REST: Duration = Duration::from_secs(60);
 /// How long polls may be put off for what they cost, for everything to be counted again with each that finds a change.
@@ -18,68 +15,57 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
-/// When the next look is due.
+/// When the next poll is due.
 #[derive(Clone, Copy, Debug)]
 pub struct Poll {
     base: Duration,
     share: LoadShare,
     interval: Duration,
     failures: u32,
-    /// Looks in a row that took too long.
-    slow: u32,
+    /// What the last poll had cost when it was given up.
+    given_up: Option<Duration>,
 }
 
 impl Poll {
-    /// Looks every `base` (1 to 2 s by default) while that takes no more than half of `share`: the other half is for
-    /// recounts.
+    /// Polls every `base` (1 to 2 s by default) while that takes no more than half of `share`: the other half is for full
+    /// counts.
     pub fn new(base: Duration, share: LoadShare) -> Self {
-        Self { base, share, interval: base, failures: 0, slow: 0 }
+        Self { base, share, interval: base, failures: 0, given_up: None }
     }
 
     /// As it was in the beginning.
     pub fn restart(&mut self) {
-        (self.interval, self.failures, self.slow) = (self.base, 0, 0);
+        *self = Self::new(self.base, self.share);
     }
 
-    /// A look was answered and cost the database `cost`; returns how long to wait for the next.
+    /// A poll was answered and cost the database `cost`; returns how long to wait for the next.
     pub fn answered(&mut self, cost: Duration) -> Duration {
-        (self.failures, self.slow) = (0, 0);
+        (self.failures, self.given_up) = (0, None);
         self.interval = self.interval_after(cost);
         self.interval
     }
 
-    /// The interval of looks that cost the database this.
+    /// The interval of polls that cost the database this.
     pub fn interval_after(&self, cost: Duration) -> Duration {
         let rest = self.share.rest_after(cost.saturating_mul(2));
         rest.max(self.base).min(LONGEST.max(self.base))
     }
 
-    /// A look took too long and was stopped; returns how long to wait for the next, longer each time. It would read as much as
-    /// the last one: where looks are stuck, one is made now and then for the case that the database is well again.
-    pub fn too_slow(&mut self) -> Duration {
-        self.slow = self.slow.saturating_add(1);
-        let longer = if self.is_stuck() { LONGEST } else { self.interval.saturating_mul(2).min(LONGEST_IF_SLOW) };
-        self.interval = self.interval.max(longer);
+    /// A poll got no answer and had cost `cost` by then; returns how long to wait for the next: four times as long each time,
+    /// up to what its cost allows.
+    pub fn give_up(&mut self, cost: Duration) -> Duration {
+        self.given_up = Some(cost);
+        let longest = self.interval_after(cost).max(LONGEST_RETRY);
+        self.interval = self.interval.max(self.interval.saturating_mul(4).min(longest));
         self.interval
     }
 
-    /// Whether so many looks in a row took too long that they will not get through.
-    pub fn is_stuck(&self) -> bool {
-        self.slow >= STUCK
+    /// What the last poll had cost when it was given up; `None` where it was answered.
+    pub fn given_up(&self) -> Option<Duration> {
+        self.given_up
     }
 
-    /// The interval of looks that cost this, or of those that are not answered, where it is longer than it was meant to be.
-    pub fn slowed_by(&self, cost: Duration) -> Option<Duration> {
-        let interval = if self.slow > 0 { self.interval } else { self.interval_after(cost) };
-        Some(interval).filter(|interval| *interval > self.base)
-    }
-
-    /// By how much looks that cost this come later than they were meant to.
-    pub fn put_off_by(&self, cost: Duration) -> Duration {
-        self.interval_after(cost).saturating_sub(self.base)
-    }
-
-    /// A look failed; returns how long to wait before the next try. `jitter` from 0 to 1 spreads the tries of many
+    /// The database was not reached; returns how long to wait before the next try. `jitter` from 0 to 1 spreads the tries of many
     /// consoles over the second half of the wait.
     pub fn failed(&mut self, jitter: f64) -> Duration {
         let wait = FIRST_RETRY.saturating_mul(1 << self.failures.min(16)).min(LONGEST_RETRY);
@@ -98,7 +84,7 @@ impl Poll {
         self.failures
     }
 
-    /// The present interval of looks that are answered.
+    /// The present interval.
     pub fn interval(&self) -> Duration {
         self.interval
     }
@@ -198,19 +184,28 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     #[test]
-    fn looks_take_no_more_than_half_of_the_share() {
+    fn polls_take_no_more_than_half_of_the_share() {
         let mut poll = Poll::new(MS(1_000), LoadShare::DEFAULT);
-        assert_eq!((poll.answered(MS(1)), poll.slowed_by(MS(1))), (MS(1_000), None));
-        assert_eq!((poll.answered(MS(100)), poll.slowed_by(MS(100))), (MS(10_000), Some(MS(10_000))));
-        assert_eq!(poll.answered(MS(1_200)), MS(120_000), "seldom enough for what it costs");
-        assert_eq!((poll.too_slow(), poll.is_stuck()), (MS(120_000), false), "and no sooner because it takes too long");
+        assert_eq!(poll.answered(MS(1)), MS(1_000));
+        assert_eq!(poll.answered(MS(100)), MS(10_000));
+        assert_eq!(poll.answered(MS(1_200)), MS(120_000), "as long as its cost asks for");
         assert_eq!(poll.answered(MS(100_000)), LONGEST);
         assert_eq!(poll.answered(MS(0)), MS(1_000));
-        let slow = [(); 7].map(|()| (poll.too_slow().as_secs(), poll.is_stuck()));
-        let [first @ .., sixth, seventh] = slow;
-        assert_eq!(first, [2, 4, 8, 16, 32].map(|rest| (rest, false)));
-        assert_eq!([sixth, seventh], [(600, true); 2]);
-        assert_eq!((poll.answered(MS(1)), poll.is_stuck()), (MS(1_000), false));
+    }
+
+    #[test]
+    fn polls_that_are_given_up_come_less_often_until_one_is_answered() {
+        let mut poll = Poll::new(MS(1_000), LoadShare::DEFAULT);
+        assert_eq!([(); 6].map(|()| poll.give_up(MS(2_000)).as_secs()), [4, 16, 64, 200, 200, 200]);
+        assert_eq!(poll.given_up(), Some(MS(2_000)));
+        assert_eq!((poll.answered(MS(1)), poll.given_up()), (MS(1_000), None));
+        assert_eq!(
+            [(); 4].map(|()| poll.give_up(MS(0)).as_secs()),
+            [4, 16, 30, 30],
+            "one that had to wait costs nothing"
+        );
+        poll.answered(MS(1_200));
+        assert_eq!(poll.give_up(MS(0)), MS(120_000), "and none comes sooner for it");
     }
 
     #[test]

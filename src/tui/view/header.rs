@@ -94,8 +94,8 @@ fn link<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Phrase<'m> {
             Phrase::of(StyleRole::Badge, badge).and(StyleRole::Warning, format!(" {rest}"))
         }
         ConnectionState::Up if live.paused => Phrase::of(StyleRole::Warning, format!("{} PAUSED", theme.glyphs.paused)),
-        ConnectionState::Up => match (live.late_at().filter(|_| !live.is_behind), live.heard_at) {
-            (None, Some(heard)) if live.is_behind => {
+        ConnectionState::Up => match (live.late_at(), live.heard_at) {
+            (_, Some(heard)) if live.poll.given_up().is_some_and(|cost| !cost.is_zero()) => {
                 Phrase::of(StyleRole::Warning, format!("{} slow, {}", theme.glyphs.live, format::ago(heard, now)))
             }
             (Some(late), Some(heard)) if late <= now => {
@@ -131,7 +131,7 @@ fn growth_and_cost<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<R
     if model.filter.written.is_all() {
         items.extend(growth(model, theme, now).map(|growth| Ranked::left(1, growth)));
     }
-    if !model.live.cost.is_zero() {
+    if !model.live.cost.is_zero() || model.live.poll.given_up().is_some() {
         items.push(Ranked::left(8, polls(model)));
     }
     // Why numbers are estimates, and that it will pass.
@@ -145,22 +145,15 @@ fn growth_and_cost<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<R
 /// When it was polled last is not said: a line that changes each second keeps the terminal busy, and draws the eye, for nothing.
 fn polls(model: &Model) -> Phrase<'static> {
     let (cost, poll) = (model.live.cost, &model.live.poll);
-    // Both of what polls cost of late: with the interval of each single one the line would move with each.
-    match (model.live.is_behind, poll.slowed_by(cost)) {
-        // A poll would read ever more, in vain: a count takes its place.
-        (true, _) if poll.is_stuck() => {
-            Phrase::of(StyleRole::Warning, format!("poll took over {}, counting again", millis(cost)))
-        }
-        (true, _) => {
-            let next = short_span(poll.interval());
-            Phrase::of(StyleRole::Warning, format!("poll took over {}, next in {next}", millis(cost)))
-        }
-        (false, slowed) => {
-            let every = format!("polled every {}", format::interval(slowed.unwrap_or(model.settings.refresh)));
-            let cost = if cost < CHEAP { String::new() } else { format!(", {} each", millis(cost)) };
-            Phrase::of(StyleRole::Dim, every + &cost)
-        }
-    }
+    let Some(given_up) = poll.given_up() else {
+        // Both of what polls cost of late: with the interval of each single one the line would move with each.
+        let every = format!("polled every {}", format::interval(poll.interval_after(cost)));
+        let cost = if cost < CHEAP { String::new() } else { format!(", {} each", millis(cost)) };
+        return Phrase::of(StyleRole::Dim, every + &cost);
+    };
+    let why =
+        if given_up.is_zero() { "poll failed".to_owned() } else { format!("poll took over {}", millis(given_up)) };
+    Phrase::of(StyleRole::Warning, format!("{why}, next in {}", short_span(poll.interval())))
 }
 
 /// What a poll cost, no finer than it matters: a number that flickers with every poll draws the eye for nothing.

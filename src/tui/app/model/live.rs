@@ -71,8 +71,6 @@ pub struct LiveState {
     pub poll: Poll,
     /// What the watch has left to spend.
     pub purse: QueryBudget,
-    /// Whether the last poll took too long and was stopped.
-    pub is_behind: bool,
     /// Where the next poll goes on from.
     pub poll_token: Option<Token>,
     /// How we stand with the source.
@@ -113,7 +111,6 @@ impl LiveState {
         Self {
             poll: Poll::new(refresh, share),
             purse: QueryBudget::new(share),
-            is_behind: false,
             poll_token: None,
             link: ConnectionState::Connecting,
             paused: false,
@@ -137,7 +134,6 @@ impl LiveState {
     pub fn restart(&mut self) {
         self.poll.restart();
         self.purse.empty();
-        self.is_behind = false;
         (self.poll_token, self.next_count) = (None, None);
         (self.cost, self.cost_was_odd) = (Duration::ZERO, false);
     }
@@ -147,18 +143,20 @@ impl LiveState {
         matches!(self.link, ConnectionState::Down { .. })
     }
 
-    /// Takes in what a poll cost. A number that moves with every poll draws the eye, and keeps a terminal at the end of
-    /// a thin line busy, for nothing: it changes when two polls in a row cost twice as much, or half. One that keeps the
-    /// watch away for long is told at once.
-    pub fn received_cost(&mut self, cost: Duration) {
+    /// Takes in what a poll cost; returns how long to wait for the next. A number that moves with every poll draws the eye, and
+    /// keeps a terminal at the end of a thin line busy, for nothing: it changes when two polls in a row cost twice as much, or
+    /// half. One that keeps the watch away for long is told at once.
+    pub fn poll_answered(&mut self, cost: Duration) -> Duration {
+        let wait = self.poll.answered(cost);
         let known = self.cost;
         let about_the_same = cost < known * 2 && known < cost * 2 || cost.abs_diff(known) < COST_STEP;
         let is_odd = known.is_zero() || !about_the_same;
-        let is_told = known.is_zero() || self.is_behind || self.cost_was_odd || self.poll.put_off_by(cost) >= HICCUP;
+        let is_told = known.is_zero() || self.cost_was_odd || self.poll.interval() >= HICCUP;
         if is_odd && is_told {
             self.cost = cost;
         }
         self.cost_was_odd = is_odd && !is_told;
+        wait
     }
 
     /// When the totals are to be read again; never while nothing changes.
@@ -219,7 +217,7 @@ mod tests {
     fn the_cost_of_polls_is_told_again_only_when_it_has_changed_for_good() {
         let mut live = LiveState::new(Duration::from_secs(1), LoadShare::DEFAULT);
         let mut told = |ms: u64| {
-            live.received_cost(Duration::from_millis(ms));
+            live.poll_answered(Duration::from_millis(ms));
             live.cost.as_millis()
         };
         assert_eq!([8, 12, 17, 6, 1].map(&mut told), [8; 5]);
@@ -228,7 +226,7 @@ mod tests {
         assert_eq!([40, 81, 2, 80, 2, 2].map(&mut told), [80, 80, 80, 80, 80, 2]);
         assert_eq!(told(111), 111, "the next poll is eleven seconds away");
         live.restart();
-        live.received_cost(Duration::from_millis(3));
+        live.poll_answered(Duration::from_millis(3));
         assert_eq!(live.cost, Duration::from_millis(3), "of another source nothing is known");
     }
 

@@ -76,26 +76,30 @@ fn a_recount_rests_while_the_watch_is_paused_and_what_is_asked_for_does_not() {
 }
 
 #[test]
-fn polls_that_take_too_long_come_less_and_less_often_and_at_last_a_count_takes_their_place() {
+fn polls_that_take_too_long_come_less_often_and_begin_again_behind_a_count() {
     let mut console = Console::with_jobs(5);
     console.counting();
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     let slow = || Reply::Poll(Box::new(Err(SourceError::Timeout(Duration::from_secs(2)))));
     let mut rests = Vec::new();
-    while console.model.live.next_count.is_none() {
-        assert!(rests.len() < 10, "{rests:?}");
-        console.wait(Duration::from_secs(60));
-        console.answer(Slot::Poll, slow());
+    console.wait(Duration::from_secs(1)).answer(Slot::Poll, slow());
+    let count_at = console.model.live.next_count.expect("a count");
+    assert_eq!(console.now.age(count_at).as_secs(), 100, "what the poll has cost is paid for first");
+    while console.request(Slot::Histogram).is_none() {
         let next = console.model.live.next_poll.expect("a next poll");
         rests.push(console.now.age(next).as_secs());
-        assert_eq!((shown(&console), console.model.live.is_behind), (5, true));
+        console.wait(console.now.age(next.min(count_at)));
+        if console.request(Slot::Poll).is_some() {
+            console.answer(Slot::Poll, slow());
+        }
+        assert_eq!((shown(&console), console.model.live.poll.given_up().is_some()), (5, true));
     }
-    assert_eq!(rests, [3, 6, 12, 24, 48, 600]);
-    let owed = console.now.age(console.model.live.purse.paid_at());
-    console.wait(owed - Duration::from_secs(1));
-    assert!(console.request(Slot::Histogram).is_none(), "what polls have cost is not paid for");
-    console.wait(Duration::from_secs(1));
-    assert!(console.request(Slot::Histogram).is_some());
+    assert_eq!((rests, console.now), (vec![6, 24, 96], count_at));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 6)])))));
+    assert_eq!(shown(&console), 6);
+    polled(console.wait(Duration::from_secs(5)), false);
+    assert_eq!(console.model.live.poll.given_up(), None);
+    assert_eq!(console.model.live.poll.interval(), console.model.settings.refresh);
 }
 
 /// A poll that finds something changed, or nothing.
@@ -350,28 +354,6 @@ fn a_recount_that_fails_is_begun_again_when_it_is_paid_for_and_no_poll_takes_its
         }
         assert!(console.request(Slot::Histogram).is_none(), "it is not paid for");
     }
-}
-
-#[test]
-fn no_poll_is_made_in_vain_while_a_count_takes_its_place() {
-    let mut console = Console::with_jobs(5);
-    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
-    while console.model.live.next_count.is_none() {
-        console.wait(Duration::from_secs(60));
-        console.answer(Slot::Poll, Reply::Poll(Box::new(Err(SourceError::Timeout(Duration::from_secs(2))))));
-    }
-    let mut waited = 0;
-    while console.request(Slot::Poll).is_none() {
-        waited += 10;
-        console.wait(Duration::from_secs(10));
-        if console.request(Slot::Histogram).is_some() {
-            console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(100)))));
-        }
-    }
-    assert_eq!(waited, 600, "one for the case that the database is well again");
-    polled(&mut console, true);
-    assert!(!console.model.live.is_behind && !console.model.live.poll.is_stuck());
-    assert!(console.model.live.cost < Duration::from_secs(2), "what it cost is told at once");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::{filter, preview, reopen};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, SourceError};
+use crate::triage::live::FAILED_REST;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, ReopenReason};
 
@@ -99,16 +100,13 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
     let changes = match result {
         Ok(changes) => changes,
         Err(e) => {
-            model.live.is_behind = e.took_too_long();
-            if let SourceError::Timeout(after) = e {
-                model.live.purse.spend(after, now);
-                model.live.received_cost(after);
-            }
-            model.live.next_poll = Some(now.after(model.live.poll.too_slow()));
-            if model.live.is_behind && model.live.poll.is_stuck() && !is_counting(model) {
+            let cost = if let SourceError::Timeout(after) = e { after } else { Duration::ZERO };
+            model.live.purse.spend(cost, now);
+            model.live.next_poll = Some(now.after(model.live.poll.give_up(cost)));
+            if e.took_too_long() && !is_counting(model) {
                 // What one poll would have to read grows with the time: polls begin again behind a count.
                 model.histogram.counted_for = CountedFor::Leisure;
-                model.live.next_count = Some(model.live.purse.paid_at());
+                model.live.next_count = Some(now.after(FAILED_REST).max(model.live.purse.paid_at()));
             }
             return fault(model, &e, "looking for changes", now);
         }
@@ -116,10 +114,8 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
     let mut effects = source_answered(model, now);
     let is_paid = model.live.purse.is_paid(now);
     model.live.purse.spend(changes.cost, now);
-    model.live.received_cost(changes.cost);
-    model.live.is_behind = false;
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
-    model.live.next_poll = Some(now.after(model.live.poll.answered(changes.cost)));
+    model.live.next_poll = Some(now.after(model.live.poll_answered(changes.cost)));
     effects.extend(take_poll(model, &changes, is_paid, now));
     effects.extend(changes.changed.then(|| preview::follow(model, now)).flatten());
     if changes.changed || changes.unsettled {

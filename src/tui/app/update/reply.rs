@@ -254,7 +254,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     // A poll that is under way goes on from an older token.
     let is_polling = model.requests.is_open(Slot::Poll);
     effects.push(model.requests.cancel(Slot::Poll));
-    if was_asked || is_polling {
+    if was_asked || is_polling || model.live.poll.given_up().is_some() {
         model.live.next_poll = Some(now);
     }
     model.live.put_off_poll(now);

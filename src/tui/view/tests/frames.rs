@@ -102,42 +102,33 @@ fn the_heading_of_short_values_is_whole() {
 }
 
 #[test]
-fn polls_that_take_too_long_say_when_the_next_one_comes_and_then_what_takes_their_place() {
-    let slow = |size, polls| {
+fn polls_that_are_given_up_say_why_and_when_the_next_one_comes() {
+    let given_up = |size, polls, seconds| {
         let mut model = fixture::night(size);
-        model.live.cost = Duration::from_secs(2);
-        model.live.is_behind = true;
         for _ in 0..polls {
-            model.live.poll.too_slow();
+            model.live.poll.give_up(Duration::from_secs(seconds));
         }
         frame(&model)
     };
-    let wide = |polls| slow((140, 45), polls);
-    assert!(wide(1).contains("poll took over 2.0 s, next in "), "{}", wide(1));
-    assert!(wide(6).contains("poll took over 2.0 s, counting again"), "{}", wide(6));
+    let wide = |polls, seconds| given_up((140, 45), polls, seconds);
+    assert!(wide(1, 2).contains("poll took over 2.0 s, next in 6s"), "{}", wide(1, 2));
+    assert!(wide(6, 2).contains("poll took over 2.0 s, next in 3m"), "{}", wide(6, 2));
+    assert!(wide(1, 0).contains("poll failed, next in 6s"), "{}", wide(1, 0));
     // Where there is no room for it.
-    assert!(slow((80, 24), 6).contains("● slow"), "{}", slow((80, 24), 6));
+    assert!(given_up((80, 24), 6, 2).contains("● slow"), "{}", given_up((80, 24), 6, 2));
 }
 
 #[test]
 fn a_poll_that_cost_more_for_once_changes_nothing_on_the_screen() {
     let mut model = fixture::night((140, 45));
     let mut after = |ms| {
-        let cost = Duration::from_millis(ms);
-        model.live.received_cost(cost);
-        model.live.poll.answered(cost);
+        model.live.poll_answered(Duration::from_millis(ms));
         frame(&model)
     };
     let before = after(3);
     assert_eq!([40, 3, 12, 3].map(&mut after), [&before; 4].map(String::clone));
     after(40);
     assert!(after(41).contains("polled every 4s, 40 ms each"), "{}", after(41));
-    (0..3).for_each(|_| _ = model.live.poll.too_slow());
-    assert!(
-        frame(&model).contains("polled every 32s, 40 ms each"),
-        "polls that fail come ever more seldom: {}",
-        frame(&model)
-    );
 }
 
 #[test]
