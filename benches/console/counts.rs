@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Histogram;
-use dlq_tui::store::{Budget, Store};
+use dlq_tui::store::{Budget, HistogramQuery, Store};
 
 use crate::bench::Bench;
 use crate::books::{Cost, Meter};
@@ -103,7 +103,10 @@ async fn estimate(store: &dyn Store, budget: &Budget) -> Option<Sample> {
     let mut sample = Sample::default();
     for _ in 0..ESTIMATES {
         let began = Instant::now();
-        store.estimate(Facet::Error, budget).await.unwrap_or_else(|e| panic!("{e}"))?;
+        let step = store.count(HistogramQuery::estimate(Facet::Error), budget).await.unwrap_or_else(|e| panic!("{e}"));
+        if step.histogram.bars.is_empty() {
+            return None;
+        }
         sample.push(began.elapsed());
     }
     Some(sample)
@@ -114,7 +117,9 @@ async fn samples(bench: &Bench<'_>, store: &dyn Store) -> Vec<Histogram> {
     let mut sampled = Vec::new();
     for _ in 0..SAMPLES {
         bench.client().once(&[format!("analyze {}", bench.ground.layout.table())]);
-        sampled.extend(store.estimate(Facet::Error, &bench.budget).await.unwrap_or_else(|e| panic!("{e}")));
+        let query = HistogramQuery::estimate(Facet::Error);
+        let estimate = store.count(query, &bench.budget).await.unwrap_or_else(|e| panic!("{e}")).histogram;
+        sampled.extend(Some(estimate).filter(|estimate| !estimate.bars.is_empty()));
     }
     sampled
 }

@@ -35,9 +35,9 @@ pub async fn count(
 ) -> Result<(Histogram, Sample), SourceError> {
     let (mut steps, mut resume) = (Sample::default(), None);
     loop {
-        let query = HistogramQuery { facet, filter: filter.clone(), resume };
+        let query = HistogramQuery::exact(facet, filter.clone(), resume);
         let began = Instant::now();
-        let step = store.histogram(query, budget).await?;
+        let step = store.count(query, budget).await?;
         steps.push(began.elapsed());
         resume = step.resume;
         if resume.is_none() {

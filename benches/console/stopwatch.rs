@@ -6,8 +6,7 @@ use std::time::Instant;
 use dlq_tui::domain::action::ReplayStatus;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::domain::histogram::{Count, Histogram};
-use dlq_tui::domain::job::{JobId, State};
+use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
@@ -60,16 +59,8 @@ impl Store for Stopwatch {
         self.store.identity(budget)
     }
 
-    fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
-        self.store.estimate(facet, budget)
-    }
-
-    fn histogram<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
-        self.store.histogram(query, budget)
-    }
-
-    fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
-        self.store.totals(asked, budget)
+    fn count<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
+        self.store.count(query, budget)
     }
 
     fn scan<'a>(&'a self, query: PageQuery, mode: ScanMode, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {

@@ -270,8 +270,8 @@ impl<'a> Watcher<'a> {
     /// The next step of a recount; what it finds counts when it is complete.
     async fn reconcile(&mut self) -> Result<(), SourceError> {
         let (facet, filter) = (self.facet, self.filter.clone());
-        let query = HistogramQuery { facet, filter, resume: self.unfinished.clone() };
-        let step = match self.opened.desk.histogram(query, &self.opened.budget).await {
+        let query = HistogramQuery::exact(facet, filter, self.unfinished.clone());
+        let step = match self.opened.desk.count(query, &self.opened.budget).await {
             Ok(step) => step,
             Err(error) => {
                 if !matches!(error, SourceError::Locked(_)) {

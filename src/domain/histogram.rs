@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::facet::Facet;
+use super::job::State;
 use super::text::Untrusted;
 use super::time::Timestamp;
 
@@ -123,6 +124,13 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    /// Counts by state, in the order of [`State::ALL`], where it is by state.
+    pub fn by_state(&self) -> Vec<(State, Count)> {
+        let of =
+            |state: State| self.bars.iter().find(|bar| bar.value.as_ref().is_some_and(|v| v.exact() == state.word()));
+        State::ALL.into_iter().filter_map(|state| Some((state, of(state)?.count))).collect()
+    }
+
     /// When the oldest of all the jobs died, where that is known.
     pub fn first_seen(&self) -> Option<Timestamp> {
         self.bars.iter().filter_map(|bar| bar.first_seen).min()

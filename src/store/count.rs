@@ -16,8 +16,42 @@ pub struct HistogramQuery {
     pub facet: Facet,
     /// Which jobs; resolved.
     pub filter: Filter,
+    /// How exact.
+    pub accuracy: Accuracy,
     /// Where an unfinished count goes on; `None` starts it.
     pub resume: Option<Token>,
+}
+
+/// How exact a count has to be, and so what it may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accuracy {
+    /// Every job that the filter selects, a step at a time.
+    Exact,
+    /// One step over all jobs by state, whatever the filter: counted, or guessed where that takes too long. A guess may know of
+    /// dead jobs alone, and not of all of them. Other facets are estimated.
+    Affordable {
+        /// Whether it is counted although that took too long lately.
+        retry: bool,
+    },
+    /// One step over all dead jobs, whatever the filter, from the source's statistics. There are no bars where it keeps none.
+    Estimate,
+}
+
+impl HistogramQuery {
+    /// Counts every job that a filter selects.
+    pub fn exact(facet: Facet, filter: Filter, resume: Option<Token>) -> Self {
+        Self { facet, filter, accuracy: Accuracy::Exact, resume }
+    }
+
+    /// Estimates a whole facet.
+    pub fn estimate(facet: Facet) -> Self {
+        Self { facet, filter: Filter::all(), accuracy: Accuracy::Estimate, resume: None }
+    }
+
+    /// Jobs by state; [`Histogram::by_state`] reads the answer.
+    pub fn states(retry: bool) -> Self {
+        Self { accuracy: Accuracy::Affordable { retry }, ..Self::estimate(Facet::State) }
+    }
 }
 
 /// What is counted so far.

@@ -23,7 +23,7 @@ pub use crate::domain::source_error::{Outdated, Result, SourceError};
 pub use batch::{
     Applied, Batch, Deliver, Frozen, Ineligible, Interrupted, Message, Preparation, Standing, TxStatus, Undoing,
 };
-pub use count::{Cell, Changes, HistogramQuery, HistogramStep};
+pub use count::{Accuracy, Cell, Changes, HistogramQuery, HistogramStep};
 pub use fetch::{Job, Projection, StoreExt};
 pub use info::{Availability, Identity, LayoutOptions, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};
@@ -35,8 +35,7 @@ pub use token::Token;
 use crate::domain::action::ReplayStatus;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::{Count, Histogram};
-use crate::domain::job::{JobId, State};
+use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use plan_facts::NoPlanFacts;
 
@@ -53,15 +52,8 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
-    /// A quick estimate of a whole facet, where the database keeps statistics; `None` where it does not.
-    fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>>;
-
     /// Counts by a facet, a step at a time.
-    fn histogram<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>>;
-
-    /// Jobs by state, whatever the filter: counted, or guessed where that takes too long, or took too long lately. Where somebody
-    /// asked for them it is tried even so. A guess may know of dead jobs alone, and not of all of them.
-    fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>>;
+    fn count<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>>;
 
     /// Rows that a filter selects, a step at a time.
     fn scan<'a>(&'a self, query: PageQuery, mode: ScanMode, budget: &'a Budget) -> BoxFuture<'a, Result<Page>>;

@@ -128,8 +128,8 @@ async fn counts(store: &dyn Store, listed: usize, budget: &Budget) -> CheckResul
     for facet in store.info().facets.clone() {
         let mut resume = None;
         for _ in 0..STEPS {
-            let query = HistogramQuery { facet, filter: Filter::all(), resume };
-            let step = store.histogram(query, budget).await.map_err(|e| format!("by {}: {e}", facet.word()))?;
+            let query = HistogramQuery::exact(facet, Filter::all(), resume);
+            let step = store.count(query, budget).await.map_err(|e| format!("by {}: {e}", facet.word()))?;
             resume = step.resume;
             if resume.is_none() {
                 if step.histogram.total.exactness == Exactness::Exact {

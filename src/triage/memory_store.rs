@@ -87,16 +87,8 @@ impl Store for MemoryStore {
         Box::pin(async { Ok(self.with(|data| data.identity.clone())) })
     }
 
-    fn estimate<'a>(&'a self, _: Facet, _: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
-        Box::pin(async { Ok(None) })
-    }
-
-    fn histogram<'a>(&'a self, query: HistogramQuery, _: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
-        Box::pin(async move { Ok(self.with(|data| data.count(&query))) })
-    }
-
-    fn totals<'a>(&'a self, _: bool, _: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
-        Box::pin(async { Ok(self.with(|data| data.totals())) })
+    fn count<'a>(&'a self, query: HistogramQuery, _: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
+        Box::pin(async move { Ok(self.with(|data| data.answer(&query))) })
     }
 
     /// A cohort comes in steps of seven rows.

@@ -34,15 +34,15 @@ impl StoreContext {
         self.store.scan(query, mode, budget).await
     }
 
-    /// As [`crate::store::Store::histogram`], under any filter.
+    /// As [`crate::store::Store::count`], under any filter.
     ///
     /// # Errors
     /// As [`StoreContext::scan`].
-    pub async fn histogram(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+    pub async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         if asks(&query.filter) {
             return self.count_by_ledger(query, budget).await;
         }
-        self.store.histogram(query, budget).await
+        self.store.count(query, budget).await
     }
 
     /// As [`crate::store::Store::changes`], under any filter.

@@ -11,7 +11,7 @@ use dlq_tui::domain::action::Action;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::store::sql::{Detection, OpenOptions, ReplayDestination, SqlStore, open, survey};
-use dlq_tui::store::{Availability, Budget, Cursor, PageQuery, ScanMode, Sort, Store, StoreExt};
+use dlq_tui::store::{Availability, Budget, Cursor, HistogramQuery, PageQuery, ScanMode, Sort, Store, StoreExt};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Said, TestDb, Wire};
@@ -150,7 +150,8 @@ async fn buffers(rows: u32) -> Option<u64> {
     let wire = Wire::to(&db.url, Duration::ZERO);
     let (store, ..) = opened(&wire).await;
     let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
-    store.estimate(Facet::Error, &budget()).await.expect("an estimate").expect("statistics");
+    let estimate = store.count(HistogramQuery::estimate(Facet::Error), &budget()).await.expect("an estimate").histogram;
+    assert!(!estimate.bars.is_empty(), "statistics");
     let page = store.scan(query, ScanMode::Screen(40), &budget()).await.expect("a page");
     store.detail(&page.entries[0].row.id, &budget()).await.expect("a job").expect("it is there");
     let said = wire.said();
@@ -177,7 +178,7 @@ async fn bars_rows_and_a_job_take_one_flight_each() {
     let Some(db) = seeded("bars").await else { return };
     let wire = Wire::to(&db.url, Duration::ZERO);
     let (store, ..) = opened(&wire).await;
-    let estimate = store.estimate(Facet::Error, &budget()).await.expect("an estimate").expect("statistics");
+    let estimate = store.count(HistogramQuery::estimate(Facet::Error), &budget()).await.expect("an estimate").histogram;
     assert!(estimate.bars.len() > 10 && estimate.total.n > 1_000, "{estimate:?}");
     assert_eq!(wire.flights(), READ);
     let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };

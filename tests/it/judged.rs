@@ -65,7 +65,7 @@ async fn what_was_replayed_from_here_is_listed_counted_and_left_out() {
         assert_eq!(ids(&desk, &replayed, Cursor::End).await, some, "{} backwards", db.engine.name());
         let budget = budget();
         let counted =
-            histogram_by(&|query| desk.histogram(query, &budget).boxed(), Facet::Error, &replayed).await.histogram;
+            histogram_by(&|query| desk.count(query, &budget).boxed(), Facet::Error, &replayed).await.histogram;
         assert_eq!(counted.total.n, some.len() as u64);
         assert_eq!(counted.bars.iter().map(|b| b.count.n).sum::<u64>(), some.len() as u64);
 

@@ -16,7 +16,7 @@ use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::load_share::LoadShare;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, LedgerLocator, Operator};
-use dlq_tui::store::{ScanMode, StoreExt};
+use dlq_tui::store::{HistogramQuery, ScanMode, StoreExt};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::ActionScope;
@@ -276,9 +276,15 @@ impl Console {
             Request::Open(name) | Request::Reopen(name) => {
                 Reply::Opened(Box::new(Ok(Opened { info: store.info().clone(), production: false, name })))
             }
-            Request::Estimate(facet) => Reply::Estimate(store.estimate(facet, &budget).await),
-            Request::Histogram(query) => Reply::Histogram(Box::new(desk.histogram(query, &budget).await)),
-            Request::Totals(asked) => Reply::Totals(store.totals(asked, &budget).await),
+            Request::Estimate(facet) => {
+                let step = store.count(HistogramQuery::estimate(facet), &budget).await;
+                Reply::Estimate(step.map(|step| Some(step.histogram)))
+            }
+            Request::Histogram(query) => Reply::Histogram(Box::new(desk.count(query, &budget).await)),
+            Request::Totals(asked) => {
+                let step = store.count(HistogramQuery::states(asked), &budget).await;
+                Reply::Totals(step.map(|step| step.histogram.by_state()))
+            }
             Request::Page { query, screen } => Reply::Page(desk.scan(query, ScanMode::Screen(screen), &budget).await),
             Request::Rows(ids) => {
                 let rows = store.rows(&ids, &budget).await;

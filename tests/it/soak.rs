@@ -45,8 +45,8 @@ impl Watch {
 
     /// The next step of a recount; whether that was the last one.
     async fn step(&mut self) -> bool {
-        let query = HistogramQuery { facet: FACET, filter: Filter::all(), resume: self.unfinished.take() };
-        let step = self.store.histogram(query, &budget()).await.expect("a step");
+        let query = HistogramQuery::exact(FACET, Filter::all(), self.unfinished.take());
+        let step = self.store.count(query, &budget()).await.expect("a step");
         self.unfinished = step.resume.clone();
         self.steps += 1;
         if self.unfinished.is_some() {

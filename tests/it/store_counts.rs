@@ -71,8 +71,8 @@ async fn something_of_a_large_table_of_mariadb_is_there_to_be_seen_before_all_of
     let db = server.database("glimpse").await;
     Layout::DeadLetterJobs.seed(&db, 6_000).await;
     let store = store(&db, Layout::DeadLetterJobs).await;
-    let query = || HistogramQuery { facet: Facet::Error, filter: Filter::all(), resume: None };
-    let of_few = store.histogram(query(), &budget()).await.expect("a count");
+    let query = || HistogramQuery::exact(Facet::Error, Filter::all(), None);
+    let of_few = store.count(query(), &budget()).await.expect("a count");
     assert!(of_few.resume.is_none(), "one statement counts a small table");
     // A table is large where the server takes it for that.
     for statement in [
@@ -85,11 +85,11 @@ async fn something_of_a_large_table_of_mariadb_is_there_to_be_seen_before_all_of
     ] {
         db.execute(statement).await;
     }
-    let first = store.histogram(query(), &budget()).await.expect("a count");
+    let first = store.count(query(), &budget()).await.expect("a count");
     let seen = &first.histogram.total;
     assert!((1..=1_000).contains(&seen.n) && seen.exactness == Exactness::AtLeast, "{seen:?}");
     let rest = HistogramQuery { resume: first.resume, ..query() };
-    let whole = store.histogram(rest, &budget()).await.expect("a count");
+    let whole = store.count(rest, &budget()).await.expect("a count");
     assert!(whole.resume.is_none(), "what is left is one statement");
     let counts = |step: &HistogramStep| {
         let mut bars: Vec<_> = step.histogram.bars.iter().map(|bar| (bar.value.clone(), bar.count)).collect();
@@ -150,7 +150,7 @@ async fn tables_of_sqlite_are_counted_whole_whatever_their_rows_are_numbered_by(
 
 /// How jobs by state were counted, all of them in the same way.
 async fn by_state(store: &SqlStore, asked: bool, budget: &Budget) -> Option<Exactness> {
-    let totals = store.totals(asked, budget).await.ok()?;
+    let totals = store.count(HistogramQuery::states(asked), budget).await.ok()?.histogram.by_state();
     let ways: Vec<Exactness> = totals.iter().map(|(_, count)| count.exactness).collect();
     assert!(ways.iter().all(|way| *way == ways[0]), "{totals:?}");
     Some(ways[0])

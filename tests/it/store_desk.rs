@@ -117,7 +117,7 @@ pub async fn exhaust_by<'a>(
 /// A histogram carried to its end.
 pub async fn histogram(store: &dyn Store, facet: Facet, filter: &Filter) -> HistogramStep {
     let budget = budget();
-    histogram_by(&|query| store.histogram(query, &budget), facet, filter).await
+    histogram_by(&|query| store.count(query, &budget), facet, filter).await
 }
 
 /// The same, by what counts a step.
@@ -128,7 +128,7 @@ pub async fn histogram_by<'a>(
 ) -> HistogramStep {
     let mut resume = None;
     loop {
-        let query = HistogramQuery { facet, filter: filter.clone(), resume };
+        let query = HistogramQuery::exact(facet, filter.clone(), resume);
         let step = count(query).await.expect("a histogram");
         match step.resume {
             None => return step,

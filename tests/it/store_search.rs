@@ -169,10 +169,10 @@ async fn keys_that_lie_as_far_apart_as_they_can_are_counted_each_once() {
 
 /// What a filter counts in the end, and where each step of the count went on.
 async fn counted(store: &dyn Store, text: &str) -> (Count, Vec<String>) {
-    let mut query = HistogramQuery { facet: Facet::Fingerprint, filter: filter(text), resume: None };
+    let mut query = HistogramQuery::exact(Facet::Fingerprint, filter(text), None);
     let mut steps = Vec::new();
     loop {
-        let step = store.histogram(query.clone(), &budget()).await.expect("a step");
+        let step = store.count(query.clone(), &budget()).await.expect("a step");
         query.resume = step.resume;
         if query.resume.is_none() {
             return (step.histogram.total, steps);

@@ -10,7 +10,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Exactness;
 use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::store::sql::{check, detect};
-use dlq_tui::store::{Cursor, PageQuery, ScanMode, Sort, SortKey, Store, StoreExt};
+use dlq_tui::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SortKey, Store, StoreExt};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, TestDb};
@@ -154,7 +154,7 @@ async fn counts_by_every_facet_are_those_of_the_rows() {
         let up = exhaust(&gentle, &Filter::all(), Sort::default(), Cursor::End, 60).await;
         assert_eq!(down, rows);
         assert_eq!(up, rows);
-        let totals = store.totals(true, &budget()).await.expect("totals");
+        let totals = store.count(HistogramQuery::states(true), &budget()).await.expect("totals").histogram.by_state();
         let dead = totals.iter().find(|(s, _)| *s == State::Dead).map(|(_, c)| c.n);
         assert_eq!(dead, Some(layout.count_dead(&db).await));
     })

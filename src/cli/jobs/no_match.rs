@@ -42,8 +42,8 @@ async fn facets(opened: &OpenedStore, filter: &Filter) {
     let offered = &opened.desk.store.info().facets;
     let asked: BTreeSet<Facet> = filter.clauses().iter().filter_map(|clause| clause.key.facet()).collect();
     for facet in asked.into_iter().filter(|facet| offered.contains(facet)) {
-        let query = HistogramQuery { facet, filter: Filter::all(), resume: None };
-        let Ok(step) = opened.desk.histogram(query, &opened.budget).await else { return };
+        let query = HistogramQuery::exact(facet, Filter::all(), None);
+        let Ok(step) = opened.desk.count(query, &opened.budget).await else { return };
         let mut histogram = opened.masked_histogram(step.histogram);
         histogram.bars.sort_by_key(|bar| std::cmp::Reverse(bar.count.n));
         let bars = histogram.bars.iter().map(|bar| {

@@ -16,7 +16,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::State;
 use crate::domain::text::{Clean, Untrusted};
-use crate::store::SourceError;
+use crate::store::{HistogramQuery, SourceError};
 
 /// The window of growth.
 const GROWTH: Duration = Duration::from_secs(300);
@@ -64,8 +64,9 @@ impl MetricsSample {
         let now = store.clock();
         let recent = Filter::parse(&format!("since:{}", now.before(GROWTH).to_rfc3339()))?;
         let growth = opened.count(usual, &recent).await?.histogram.total.n;
+        let totals = store.count(HistogramQuery::states(false), &opened.budget).await?;
         Ok(MetricsSample {
-            states: states(&store.totals(false, &opened.budget).await?, counted.total),
+            states: states(&totals.histogram.by_state(), counted.total),
             queues,
             errors,
             growth: Some(growth),

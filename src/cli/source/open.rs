@@ -384,9 +384,9 @@ impl OpenedStore {
     /// # Errors
     /// When the database fails.
     pub async fn count_to_end(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep, SourceError> {
-        let mut query = HistogramQuery { facet, filter: filter.clone(), resume: None };
+        let mut query = HistogramQuery::exact(facet, filter.clone(), None);
         loop {
-            let step = self.desk.histogram(query.clone(), &self.budget).await?;
+            let step = self.desk.count(query.clone(), &self.budget).await?;
             match step.resume {
                 Some(resume) => query.resume = Some(resume),
                 None => return Ok(step),

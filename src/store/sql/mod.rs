@@ -31,6 +31,7 @@ mod write;
 
 use std::time::Instant;
 
+use futures_util::TryFutureExt;
 use futures_util::future::BoxFuture;
 
 pub use diagnostics::bloat::{Bloat, Oldest};
@@ -47,15 +48,15 @@ pub use schema::sample_rows::sample;
 pub use write::foreign_keys::Following;
 
 use super::{
-    Applied, Batch, Budget, Changes, HistogramQuery, HistogramStep, Identity, Ineligible, Job, Page, PageQuery,
-    PlanFacts, Preparation, Projection, Reconcile, Result, ScanMode, SourceError, Store, StoreInfo, Token, TxStatus,
+    Accuracy, Applied, Batch, Budget, Changes, HistogramQuery, HistogramStep, Identity, Ineligible, Job, Page,
+    PageQuery, PlanFacts, Preparation, Projection, Reconcile, Result, ScanMode, SourceError, Store, StoreInfo, Token,
+    TxStatus,
 };
 use crate::adapter::Retention;
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::{Count, Histogram};
-use crate::domain::job::{JobId, State};
+use crate::domain::job::JobId;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
 use context::Context;
@@ -156,18 +157,15 @@ impl Store for SqlStore {
         Box::pin(async move { self.context.read_identity(budget).await.map(Some) })
     }
 
-    fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
-        logged("estimate", self.statistics().read_statistics(facet, budget), |found| {
-            found.as_ref().map_or(0, |h| h.bars.len())
-        })
-    }
-
-    fn histogram<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
-        logged("histogram", self.counter().count(query, budget), |step| step.histogram.bars.len())
-    }
-
-    fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
-        logged("totals", self.statistics().count_states(asked, budget), Vec::len)
+    fn count<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
+        let bars = |step: &HistogramStep| step.histogram.bars.len();
+        match (query.accuracy, query.facet) {
+            (Accuracy::Exact, _) => logged("histogram", self.counter().count(query, budget), bars),
+            (Accuracy::Affordable { retry }, Facet::State) => {
+                logged("totals", self.statistics().count_states(retry, budget).map_ok(HistogramStep::of), bars)
+            }
+            (_, facet) => logged("estimate", self.statistics().estimate(facet, budget).map_ok(HistogramStep::of), bars),
+        }
     }
 
     fn scan<'a>(&'a self, query: PageQuery, mode: ScanMode, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {

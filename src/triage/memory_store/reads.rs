@@ -105,8 +105,16 @@ impl Data {
         Page { entries: passing[range].iter().cloned().map(entry_of).collect(), next, scanned: None }
     }
 
-    /// A step of a count by a facet.
-    pub(super) fn count(&self, query: &HistogramQuery) -> HistogramStep {
+    /// A step of a count. There are no statistics.
+    pub(super) fn answer(&self, query: &HistogramQuery) -> HistogramStep {
+        match query.accuracy {
+            Accuracy::Exact => self.count(query),
+            Accuracy::Affordable { .. } if query.facet == Facet::State => HistogramStep::of(self.by_state()),
+            _ => HistogramStep::of(histogram(query.facet, &Cells::new(), self.clock, None)),
+        }
+    }
+
+    fn count(&self, query: &HistogramQuery) -> HistogramStep {
         let resume = query.resume.as_ref().and_then(Token::state::<Unfinished>).cloned();
         let Unfinished { mut cells, below } = resume.unwrap_or(Unfinished { cells: Cells::new(), below: u64::MAX });
         let rows: Vec<u64> = self.rows.range(..below).rev().take(STEP).map(|(id, _)| *id).collect();
@@ -140,13 +148,13 @@ impl Data {
         }
     }
 
-    /// Jobs by state.
-    pub(super) fn totals(&self) -> Vec<(State, Count)> {
-        let mut totals: BTreeMap<&str, (State, Count)> = BTreeMap::new();
+    /// Jobs by state, each by its word.
+    fn by_state(&self) -> Histogram {
+        let mut cells = Cells::new();
         for row in self.rows.values() {
-            totals.entry(row.state.word()).or_insert((row.state, Count::exact(0))).1.n += 1;
+            *cells.entry((0, Some(row.state.word().into()))).or_default() += 1;
         }
-        totals.into_values().collect()
+        histogram(Facet::State, &cells, self.clock, None)
     }
 
     fn add(&self, cells: &mut Cells, ids: Vec<u64>, facet: Facet, filter: &Filter) {

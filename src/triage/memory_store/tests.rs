@@ -19,9 +19,9 @@ fn store_of(n: u64) -> Arc<MemoryStore> {
 }
 
 async fn count(store: &MemoryStore, facet: Facet) -> HistogramStep {
-    let mut query = HistogramQuery { facet, filter: Filter::all(), resume: None };
+    let mut query = HistogramQuery::exact(facet, Filter::all(), None);
     loop {
-        let step = store.histogram(query.clone(), &budget()).await.unwrap();
+        let step = store.count(query.clone(), &budget()).await.unwrap();
         match step.resume {
             None => return step,
             resume => query.resume = resume,
@@ -77,5 +77,6 @@ async fn polls_keep_its_counts_as_a_full_count_would() {
     let bars = |histogram: Histogram| histogram.bars.into_iter().map(|b| (b.value, b.count.n)).collect::<Vec<_>>();
     let counted = count(&store, Facet::Error).await.histogram;
     assert_eq!((counted.total.n, bars(counts.histogram())), (95, bars(counted)));
-    assert_eq!(store.totals(true, &budget()).await.unwrap().iter().map(|(_, n)| n.n).sum::<u64>(), 96);
+    let states = store.count(HistogramQuery::states(true), &budget()).await.unwrap().histogram;
+    assert_eq!((states.total.n, states.by_state()[1]), (96, (State::Ignored, Count::exact(1))));
 }

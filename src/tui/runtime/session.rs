@@ -111,11 +111,16 @@ impl Session {
                 Reply::Rows(ids, rows.map(|rows| self.masked(rows)))
             }
             Request::Estimate(facet) => Reply::Estimate(match self.store() {
-                Ok(open) => open.desk.store.estimate(facet, budget).await,
+                Ok(open) => {
+                    open.desk.store.count(HistogramQuery::estimate(facet), budget).await.map(|s| Some(s.histogram))
+                }
                 Err(e) => Err(e),
             }),
             Request::Totals(asked) => Reply::Totals(match self.store() {
-                Ok(open) => open.desk.store.totals(asked, budget).await,
+                Ok(open) => {
+                    let states = open.desk.store.count(HistogramQuery::states(asked), budget).await;
+                    states.map(|step| step.histogram.by_state())
+                }
                 Err(e) => Err(e),
             }),
             Request::Poll { since, facet, filter } => Reply::Poll(Box::new(match self.store() {
@@ -143,22 +148,23 @@ impl Session {
     }
 
     async fn histogram(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep, SourceError> {
-        self.store()?.desk.histogram(query, budget).await
+        self.store()?.desk.count(query, budget).await
     }
 
     /// Values for completion: what the statistics know, or the first steps of a count where there are none.
     async fn values(&self, facet: Facet, budget: &Budget) -> Result<Histogram, SourceError> {
         let store = self.store()?.desk.store;
-        if let Some(histogram) = store.estimate(facet, budget).await? {
-            return Ok(histogram);
+        let estimate = store.count(HistogramQuery::estimate(facet), budget).await?.histogram;
+        if !estimate.bars.is_empty() {
+            return Ok(estimate);
         }
-        let query = HistogramQuery { facet, filter: Filter::default(), resume: None };
-        let step = store.histogram(query.clone(), budget).await?;
+        let query = HistogramQuery::exact(facet, Filter::default(), None);
+        let step = store.count(query.clone(), budget).await?;
         if step.resume.is_none() {
             return Ok(step.histogram);
         }
         // The first step of a long count may be no more than something to be seen.
-        Ok(store.histogram(HistogramQuery { resume: step.resume, ..query }, budget).await?.histogram)
+        Ok(store.count(HistogramQuery { resume: step.resume, ..query }, budget).await?.histogram)
     }
 
     async fn page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page, SourceError> {

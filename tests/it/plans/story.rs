@@ -12,7 +12,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, missing_indexes, open};
-use dlq_tui::store::{Availability, Cursor, PageQuery, ScanMode, Sort, StoreExt};
+use dlq_tui::store::{Availability, Cursor, HistogramQuery, PageQuery, ScanMode, Sort, StoreExt};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::outcomes::count_outcomes;
@@ -107,7 +107,7 @@ impl Teller<'_> {
         store.changes(Some(&first.token), facet, &all, &budget()).await.expect("a look");
         self.phase("the estimate").await;
         for facet in &store.info().facets {
-            store.estimate(*facet, &budget()).await.expect("an estimate");
+            store.count(HistogramQuery::estimate(*facet), &budget()).await.expect("an estimate");
         }
         // A machine that is busy has the page read in several steps.
         let page = async |filter: &Filter, mut cursor: Cursor, limit: usize| loop {

@@ -12,7 +12,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{Batch, Cursor, PageQuery, ScanMode, Sort, SourceError, Store, StoreExt};
+use dlq_tui::store::{Batch, Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SourceError, Store, StoreExt};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::outcomes::count_outcomes;
@@ -73,10 +73,10 @@ async fn grant(db: &TestDb, grants: &[String]) {
 async fn look(store: &SqlStore) -> Vec<JobId> {
     let all = Filter::all();
     for facet in store.info().facets.clone() {
-        store.estimate(facet, &budget()).await.expect("an estimate");
+        store.count(HistogramQuery::estimate(facet), &budget()).await.expect("an estimate");
         histogram(store, facet, &all).await;
     }
-    store.totals(true, &budget()).await.expect("totals");
+    store.count(HistogramQuery::states(true), &budget()).await.expect("totals");
     let facet = store.info().facets[0];
     let seen = store.changes(None, facet, &all, &budget()).await.expect("a look");
     store.changes(Some(&seen.token), facet, &all, &budget()).await.expect("a look");

@@ -87,8 +87,17 @@ pub(crate) struct Statistics<'s> {
 }
 
 impl<'s> Statistics<'s> {
-    /// An estimate of a facet among dead jobs; `None` where the database keeps no statistics of it.
-    pub(crate) async fn read_statistics(self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
+    /// An estimate of a facet among dead jobs; no bars where the database keeps no statistics of it.
+    pub(crate) async fn estimate(self, facet: Facet, budget: &Budget) -> Result<Histogram> {
+        let nothing = || self.histogram(facet, Vec::new(), Count { n: 0, exactness: Exactness::Estimate });
+        Ok(self.read_statistics(facet, budget).await?.unwrap_or_else(nothing))
+    }
+
+    fn histogram(self, facet: Facet, bars: Vec<Bar>, total: Count) -> Histogram {
+        Histogram { facet, bars, total, as_of: self.context.server_now(), progress: None }
+    }
+
+    async fn read_statistics(self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
         let Some((column, state)) = self.columns_of(facet) else { return Ok(None) };
         let columns: Vec<&str> = [Some(column.as_str()), state.as_deref()].into_iter().flatten().collect();
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
@@ -137,7 +146,7 @@ impl<'s> Statistics<'s> {
         let mut bars: Vec<Bar> = values.iter().filter(|(_, n)| **n > 0).map(bar).collect();
         facet.sort(&mut bars);
         let total = Count { n: estimate(1_000_000), exactness: Exactness::Estimate };
-        Some(Histogram { facet, bars, total, as_of: self.context.server_now(), progress: None })
+        Some(self.histogram(facet, bars, total))
     }
 
     /// An estimate from some blocks of a big table; `None` where it is small, or blocks cannot be taken by chance.
@@ -151,15 +160,24 @@ impl<'s> Statistics<'s> {
         let mut bars: Vec<Bar> =
             sample.iter().map(|(value, tally)| Bar::new(untrusted(value), estimated(tally.n))).collect();
         facet.sort(&mut bars);
-        Ok(Some(Histogram { facet, bars, total, as_of: self.context.server_now(), progress: None }))
+        Ok(Some(self.histogram(facet, bars, total)))
     }
 
     /// Jobs by state, whatever the filter: counted, or guessed where that takes too long. What took too long lately is tried
     /// only for somebody who asked.
-    pub(crate) async fn count_states(self, asked: bool, budget: &Budget) -> Result<Vec<(State, Count)>> {
+    pub(crate) async fn count_states(self, retry: bool, budget: &Budget) -> Result<Histogram> {
+        let states = self.states(retry, budget).await?;
+        let bar = |(state, count): &(State, Count)| Bar::new(Some(state.word().into()), *count);
+        let total = states.iter().map(|(_, count)| *count).fold(Count::exact(0), Count::plus);
+        let mut bars: Vec<Bar> = states.iter().map(bar).collect();
+        Facet::State.sort(&mut bars);
+        Ok(self.histogram(Facet::State, bars, total))
+    }
+
+    async fn states(self, retry: bool, budget: &Budget) -> Result<Vec<(State, Count)>> {
         let misses = || self.memory.misses.lock().unwrap_or_else(|p| p.into_inner());
         let began = Instant::now();
-        if !asked && misses().rests(began) {
+        if !retry && misses().rests(began) {
             return self.guess_states(budget).await;
         }
         match self.count_each_state(budget).await.map_err(|error| self.context.timed(error, began)) {
@@ -204,9 +222,10 @@ impl<'s> Statistics<'s> {
     /// Totals from statistics, or by counting the dead up to a cap.
     async fn guess_states(self, budget: &Budget) -> Result<Vec<(State, Count)>> {
         if let Some(estimate) = self.read_statistics(Facet::State, budget).await? {
+            let known = estimate.by_state();
             let count = |state: State| {
-                let bar = estimate.bars.iter().find(|b| b.value.as_ref().is_some_and(|v| v.exact() == state.word()));
-                Count { n: bar.map_or(0, |b| b.count.n), exactness: Exactness::Estimate }
+                let n = known.iter().find(|(known, _)| *known == state).map_or(0, |(_, count)| count.n);
+                Count { n, exactness: Exactness::Estimate }
             };
             return Ok(State::ALL.into_iter().map(|s| (s, count(s))).collect());
         }

@@ -15,7 +15,7 @@ use crate::store::{HistogramQuery, HistogramStep, Result, SourceError, Store, St
 
 async fn step(odd: &Odd, facet: Facet, before: Option<HistogramStep>, budget: &Budget) -> Result<HistogramStep> {
     let resume = before.and_then(|step| step.resume);
-    odd.store.histogram(HistogramQuery { facet, filter: Filter::all(), resume }, budget).await
+    odd.store.count(HistogramQuery::exact(facet, Filter::all(), resume), budget).await
 }
 
 async fn count(odd: &Odd, facet: Facet, budget: &Budget) -> Result<HistogramStep> {

@@ -50,8 +50,8 @@ async fn text_that_is_no_date_is_no_time_and_its_row_stands_in_the_list_all_the_
     assert!(all[..good.len()].iter().all(Option::is_some), "{all:?}");
     assert_eq!(page("since:1960-01-01").await.len(), good.len());
     assert_eq!(page("-since:1960-01-01").await.len(), NONE.len());
-    let query = HistogramQuery { facet: Facet::Hour, filter: Filter::all(), resume: None };
-    let counted = odd.store.histogram(query, &budget()).await.expect("a count").histogram;
+    let query = HistogramQuery::exact(Facet::Hour, Filter::all(), None);
+    let counted = odd.store.count(query, &budget()).await.expect("a count").histogram;
     let none = counted.bars.iter().find(|bar| bar.value.is_none()).expect("a bar of those without an hour");
     assert_eq!((counted.total.n, none.count.n), (all.len() as u64, NONE.len() as u64));
 }

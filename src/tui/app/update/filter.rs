@@ -97,7 +97,7 @@ fn expect_count(model: &mut Model, now: Timestamp) {
 
 fn count_from(model: &Model, resume: Option<Token>) -> Request {
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
-    Request::Histogram(HistogramQuery { facet, filter, resume })
+    Request::Histogram(HistogramQuery::exact(facet, filter, resume))
 }
 
 /// Reads what the first screen shows: the first rows, and at the same time an estimate of the bars with the count behind it.

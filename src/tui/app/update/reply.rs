@@ -211,7 +211,7 @@ fn on_estimate(model: &mut Model, estimate: Option<Histogram>) -> Vec<Effect> {
         let rows = model.histogram_rows();
         model.histogram.show_estimate(estimate, rows);
     }
-    let query = HistogramQuery { facet, filter: model.filter.resolved.clone(), resume: None };
+    let query = HistogramQuery::exact(facet, model.filter.resolved.clone(), None);
     vec![model.requests.ask(Slot::Histogram, Request::Histogram(query))]
 }
 
@@ -239,7 +239,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
             return effects;
         }
         let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
-        let query = HistogramQuery { facet, filter, resume: Some(resume) };
+        let query = HistogramQuery::exact(facet, filter, Some(resume));
         effects.push(model.requests.ask(Slot::Histogram, Request::Histogram(query)));
         return effects;
     }
