@@ -18,7 +18,7 @@ use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SourceError, Token};
-use crate::triage::live::{FAILED_REST, FacetValue, LiveCounts, Poll, QueryBudget, QueryCost};
+use crate::triage::live::{FAILED_REST, FacetValue, FullCount, LiveCounts, Poll, QueryBudget};
 
 /// A value of the facet whose number of jobs changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -128,9 +128,7 @@ struct Watcher<'a> {
     next_poll: Timestamp,
     /// When a count may be begun again after one that failed.
     counts_from: Timestamp,
-    /// Where a recount goes on that is under way.
-    unfinished: Option<Token>,
-    outlay: QueryCost,
+    full_count: FullCount,
     /// What was printed last, by value.
     told: HashMap<FacetValue, u64>,
 }
@@ -140,13 +138,12 @@ impl<'a> Watcher<'a> {
         let facet = opened.facet(args.by);
         let begun = Instant::now();
         let step = opened.count(facet, &filter).await?;
-        let mut outlay = QueryCost::default();
-        outlay.add(begun.elapsed(), true);
+        let full_count = FullCount::completed(begun.elapsed());
         let counts = LiveCounts::new(&step);
         let told = numbers(&counts.histogram());
         let poll = Poll::new(args.interval, opened.share);
         let purse = QueryBudget::new(opened.share);
-        let (unfinished, poll_token) = (None, step.token);
+        let poll_token = step.token;
         let (began, next_poll, counts_from) = (Instant::now(), Timestamp(0).after(args.interval), Timestamp(0));
         Ok(Self {
             opened,
@@ -159,8 +156,7 @@ impl<'a> Watcher<'a> {
             began,
             next_poll,
             counts_from,
-            unfinished,
-            outlay,
+            full_count,
             told,
         })
     }
@@ -249,10 +245,10 @@ impl<'a> Watcher<'a> {
         self.counts.take_poll(&seen);
         let may_differ = seen.changed || seen.unsettled || seen.uncounted;
         self.poll_token = Some(seen.token);
-        if may_differ && self.counts_from <= self.now() && self.purse.is_cheap(self.outlay.last()) {
+        if may_differ && self.counts_from <= self.now() && self.purse.is_cheap(self.full_count.last_cost()) {
             // Everything is counted again with each poll that finds a change: there is nothing that it cannot see.
             self.reconcile().await?;
-            while self.unfinished.is_some() && self.counts_from <= self.now() {
+            while self.full_count.resume().is_some() && self.counts_from <= self.now() {
                 self.reconcile().await?;
             }
             self.next_poll = self.next_poll.max(self.purse.next_poll(self.now()));
@@ -263,14 +259,14 @@ impl<'a> Watcher<'a> {
     /// When the next step of a full count is paid for, where one is due: what a poll that was given up would have read grows with
     /// the time, and polls begin again behind a count.
     fn count_at(&self) -> Option<Timestamp> {
-        let is_due = self.unfinished.is_some() || self.counts.is_in_doubt() || self.poll.given_up().is_some();
+        let is_due = self.full_count.resume().is_some() || self.counts.is_in_doubt() || self.poll.given_up().is_some();
         is_due.then(|| self.purse.paid_at().max(self.counts_from))
     }
 
     /// The next step of a recount; what it finds counts when it is complete.
     async fn reconcile(&mut self) -> Result<(), SourceError> {
         let (facet, filter) = (self.facet, self.filter.clone());
-        let query = HistogramQuery::exact(facet, filter, self.unfinished.clone());
+        let query = HistogramQuery::exact(facet, filter, self.full_count.resume().cloned());
         let step = match self.opened.desk.count(query, &self.opened.budget).await {
             Ok(step) => step,
             Err(error) => {
@@ -284,9 +280,7 @@ impl<'a> Watcher<'a> {
             }
         };
         self.purse.spend(step.cost, self.now());
-        self.unfinished = step.resume.clone();
-        self.outlay.add(step.cost, self.unfinished.is_none());
-        if self.unfinished.is_none() {
+        if self.full_count.take(&step) {
             self.poll_token = self.counts.take_full_count(&step, self.poll_token.as_ref());
             if self.poll.given_up().is_some() {
                 self.next_poll = self.now();

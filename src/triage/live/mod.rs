@@ -20,7 +20,7 @@ use std::time::Duration;
 
 pub use growth::Growth;
 pub use new_values::Since;
-pub use poll::{FAILED_REST, Poll, QueryBudget, QueryCost};
+pub use poll::{FAILED_REST, FullCount, Poll, QueryBudget};
 
 use self::growth::{Arrivals, ReportedDeaths};
 use self::new_values::NewValues;

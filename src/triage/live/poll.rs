@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::domain::load_share::LoadShare;
 use crate::domain::time::Timestamp;
+use crate::store::{HistogramStep, Token};
 
 /// The longest interval of polls: one that comes more often must not cost more than its share.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -145,25 +146,46 @@ impl QueryBudget {
     }
 }
 
-/// What counts cost the database: the one under way so far, and the last one that was completed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct QueryCost {
+/// A full count that is made a step at a time: where it stands, and what counts cost the database.
+#[derive(Clone, Debug, Default)]
+pub struct FullCount {
+    resume: Option<Token>,
+    progress: Option<f32>,
     spent: Duration,
     last: Duration,
 }
 
-impl QueryCost {
-    /// A count begins anew.
-    pub fn begin(&mut self) {
-        self.spent = Duration::ZERO;
+impl FullCount {
+    /// One that was completed, and cost this.
+    pub fn completed(cost: Duration) -> Self {
+        Self { last: cost, ..Self::default() }
     }
 
-    /// Takes in what a step of it cost.
-    pub fn add(&mut self, cost: Duration, is_complete: bool) {
-        self.spent = self.spent.saturating_add(cost);
+    /// Begins again: nothing is left of one that is under way.
+    pub fn begin(&mut self) {
+        *self = Self::completed(self.last);
+    }
+
+    /// Takes in a step; returns whether it was the last one.
+    pub fn take(&mut self, step: &HistogramStep) -> bool {
+        (self.resume, self.progress) = (step.resume.clone(), step.histogram.progress);
+        self.spent = self.spent.saturating_add(step.cost);
+        let is_complete = self.resume.is_none();
         if is_complete {
-            self.last = std::mem::take(&mut self.spent);
+            self.last = self.spent;
+            self.begin();
         }
+        is_complete
+    }
+
+    /// Where the one under way goes on.
+    pub fn resume(&self) -> Option<&Token> {
+        self.resume.as_ref()
+    }
+
+    /// How far the one under way has got, from 0 to 1.
+    pub fn progress(&self) -> Option<f32> {
+        self.progress
     }
 
     /// What the one under way has cost so far.
@@ -172,7 +194,7 @@ impl QueryCost {
     }
 
     /// What the last one cost that was completed.
-    pub fn last(&self) -> Duration {
+    pub fn last_cost(&self) -> Duration {
         self.last
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::histogram::{Bar, Exactness, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{HistogramStep, Token};
-use crate::triage::live::{Growth, LiveCounts, QueryCost};
+use crate::triage::live::{FullCount, Growth, LiveCounts};
 
 /// What a bar stands for; `None` for jobs without a value.
 pub type BarValue = Option<Untrusted>;
@@ -25,16 +25,10 @@ pub struct HistogramPane {
     pub shown: Option<Histogram>,
     /// Marked bars.
     pub marks: HashSet<BarValue>,
-    /// When the count that is under way was begun.
-    pub counting_since: Option<Timestamp>,
-    /// Where a count that is under way goes on.
-    pub unfinished: Option<Token>,
-    /// What counts cost.
-    pub outlay: QueryCost,
-    /// Whose count that is.
+    /// The full count that is under way, or the last one.
+    pub full_count: FullCount,
+    /// Whose that is.
     pub counted_for: CountedFor,
-    /// How far a recount has got, from 0 to 1, which is shown only when it is complete.
-    recounted: Option<f32>,
     /// What was known before anything was counted.
     estimate: Option<Histogram>,
     /// Index of the first bar on screen.
@@ -45,17 +39,13 @@ pub struct HistogramPane {
 /// Whose a count is: who waits for it, and who pays for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountedFor {
-    /// Somebody asked for it: it is done at once.
+    /// Somebody asked for it, also by opening the source: it is done at once.
     Operator,
-    /// Somebody opened the source, which is to ask for it.
-    Opening,
-    /// Nobody asked for it, and it is done at once all the same, as the one after a lost connection is: the watch pays for it
-    /// afterwards.
-    Watch,
-    /// A poll has found a change, and counting is cheap: it is done at once for as long as it is.
+    /// A poll has found a change, or the source is back: it is done at once for as long as that is cheap, and the watch pays for
+    /// it afterwards.
     Poll,
-    /// The watch began it by itself, and takes its time: it pays for each step before the next.
-    Leisure,
+    /// It takes its time: the watch pays for each step before the next.
+    Background,
 }
 
 impl HistogramPane {
@@ -67,11 +57,8 @@ impl HistogramPane {
             earlier: None,
             shown: None,
             marks: HashSet::new(),
-            counting_since: None,
-            unfinished: None,
-            outlay: QueryCost::default(),
+            full_count: FullCount::default(),
             counted_for: CountedFor::Operator,
-            recounted: None,
             estimate: None,
             top: 0,
             place: None,
@@ -89,28 +76,23 @@ impl HistogramPane {
         self.counts.as_ref().or(self.earlier.as_ref()).map(|counts| counts.growth(now))
     }
 
+    /// A count begins: nothing is left of one that is under way.
+    pub fn begin_count(&mut self, counted_for: CountedFor) {
+        self.full_count.begin();
+        self.counted_for = counted_for;
+    }
+
     /// Whether the count that is under way is one that the watch pays for.
     pub fn is_paid_for(&self) -> bool {
-        matches!(self.counted_for, CountedFor::Watch | CountedFor::Poll | CountedFor::Leisure)
+        self.counted_for != CountedFor::Operator
     }
 
-    /// The count begins again, and at once, for the operator unless it is said otherwise: nothing of an earlier one is left.
-    pub fn begin_count(&mut self, now: Timestamp) {
-        self.counting_since = Some(now);
-        self.abandon_count();
-        self.counted_for = CountedFor::Operator;
-    }
-
-    /// The count is given up, and what there was of it: the next one begins again.
-    pub fn abandon_count(&mut self) {
-        (self.unfinished, self.recounted) = (None, None);
-        self.outlay.begin();
-    }
-
-    /// How far a recount has got that somebody may wait for: it was asked for, or what is shown meanwhile is an estimate.
+    /// How far a later full count has got that somebody may wait for: it was asked for, or what is shown meanwhile is an
+    /// estimate.
     pub fn count_progress(&self) -> Option<f32> {
         let is_old = self.shown.as_ref().is_some_and(|shown| shown.total.exactness != Exactness::Exact);
-        self.recounted.filter(|_| self.counted_for != CountedFor::Leisure || is_old)
+        let is_awaited = self.counted_for != CountedFor::Background || is_old;
+        self.full_count.progress().filter(|_| self.counts.is_some() && is_awaited)
     }
 
     /// The bars, in the order of the facet.
@@ -211,18 +193,10 @@ impl HistogramPane {
     ///
     /// Returns what polls go on from once it is complete, which may be where they are: `polled`.
     pub fn take_count(&mut self, step: &HistogramStep, polled: Option<&Token>, height: usize) -> Option<Token> {
-        let is_complete = step.resume.is_none();
-        self.unfinished = step.resume.clone();
-        self.outlay.add(step.cost, is_complete);
+        let is_complete = self.full_count.take(step);
         let token = match &mut self.counts {
-            Some(counts) if is_complete => {
-                self.recounted = None;
-                counts.take_full_count(step, polled)
-            }
-            Some(_) => {
-                self.recounted = step.histogram.progress;
-                return None;
-            }
+            Some(counts) if is_complete => counts.take_full_count(step, polled),
+            Some(_) => return None,
             None if is_complete => {
                 let mut counts = LiveCounts::new(step);
                 self.earlier.take().iter().for_each(|earlier| counts.follow(earlier));

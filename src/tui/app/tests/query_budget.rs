@@ -420,3 +420,19 @@ fn totals_are_in_doubt_where_a_count_has_seen_a_change_that_no_poll_tells_of() {
     assert_eq!(ignored_after("7"), Some(Exactness::Exact), "nothing was written between the two");
     assert_eq!(ignored_after("8"), Some(Exactness::Estimate));
 }
+
+#[test]
+fn a_dear_count_after_a_lost_connection_goes_on_in_the_background() {
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.wait(Duration::from_secs(60));
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Err(SourceError::Unreachable("gone".into())))));
+    console.wait(Duration::from_secs(60)).answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(150)))));
+    polled(console.wait(Duration::ZERO), true);
+    assert!(console.request(Slot::Histogram).is_none(), "150 ms are paid for after 7.5 s");
+    let shown = console.model.histogram.shown.as_ref().map(|shown| shown.total);
+    assert_eq!(shown, Some(Count { n: 5, exactness: Exactness::Estimate }), "polls tell what has changed meanwhile");
+    console.wait(Duration::from_secs(8));
+    assert!(matches!(console.request(Slot::Histogram), Some(Request::Histogram(query)) if query.resume.is_some()));
+}

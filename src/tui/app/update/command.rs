@@ -366,9 +366,9 @@ pub fn take_mouse(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// Ctrl-C: cancels what is being read for the operator; when nothing is, leaves.
 fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let scanning = model.list.scan.is_some() && model.requests.is_open(Slot::Page);
-    // A recount at leisure goes on: nobody waits for it, and nothing but the share of the database's time tells whether a
+    // A count in the background goes on: nobody waits for it, and nothing but the share of the database's time tells whether a
     // window of it is being read just now.
-    let counting = model.requests.is_open(Slot::Histogram) && model.histogram.counted_for != CountedFor::Leisure;
+    let counting = model.requests.is_open(Slot::Histogram) && model.histogram.counted_for != CountedFor::Background;
     if !scanning && !counting {
         return quit(model);
     }
@@ -379,7 +379,7 @@ fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     }
     if counting {
         effects.push(model.requests.cancel(Slot::Histogram));
-        model.histogram.abandon_count();
+        model.histogram.full_count.begin();
     }
     model.say(format!("cancelled: {} reads on", model.key(KeyCommand::Refresh)), now);
     effects

@@ -31,7 +31,7 @@ fn restart(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.histogram = HistogramPane::new(facet);
     model.detail.close();
     let mut effects = vec![model.requests.cancel(Slot::Page)];
-    effects.extend(start_count(model, now));
+    effects.extend(start_count(model, CountedFor::Operator, now));
     effects
 }
 
@@ -67,67 +67,56 @@ pub fn turn_facet(model: &mut Model, facet: Facet, now: Timestamp) -> Vec<Effect
     }
     model.histogram.turn_to(facet);
     let mut effects = preview::end(model);
-    effects.extend(start_count(model, now));
+    effects.extend(start_count(model, CountedFor::Operator, now));
     effects
 }
 
 /// Counts the facet from the beginning; an estimate comes first where nothing is shown yet.
-pub fn start_count(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+pub fn start_count(model: &mut Model, counted_for: CountedFor, now: Timestamp) -> Vec<Effect> {
     if model.source.opened.is_none() {
         return Vec::new();
     }
-    expect_count(model, now);
+    (model.live.next_count, model.live.next_poll) = (None, Some(now));
     let estimate = model.filter.resolved.is_all() && model.histogram.shown.is_none();
-    let request = if estimate { Request::Estimate(model.histogram.facet) } else { count_from(model, None) };
-    vec![model.requests.cancel(Slot::Poll), model.requests.ask(Slot::Histogram, request)]
-}
-
-/// As [`start_count`], with for whom.
-pub fn start_count_for(model: &mut Model, counted_for: CountedFor, now: Timestamp) -> Vec<Effect> {
-    let effects = start_count(model, now);
-    model.histogram.counted_for = counted_for;
+    let mut effects = vec![model.requests.cancel(Slot::Poll)];
+    effects.extend(match estimate {
+        true => {
+            model.histogram.begin_count(counted_for);
+            vec![model.requests.ask(Slot::Histogram, Request::Estimate(model.histogram.facet))]
+        }
+        false => count_again(model, counted_for),
+    });
     effects
 }
 
-fn expect_count(model: &mut Model, now: Timestamp) {
-    model.live.next_count = None;
-    model.live.next_poll = Some(now);
-    model.histogram.begin_count(now);
-}
-
-fn count_from(model: &Model, resume: Option<Token>) -> Request {
+/// Asks for a step of a count: the first one, or where it goes on.
+pub fn count_from(model: &mut Model, resume: Option<Token>) -> Effect {
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
-    Request::Histogram(HistogramQuery::exact(facet, filter, resume))
+    model.requests.ask(Slot::Histogram, Request::Histogram(HistogramQuery::exact(facet, filter, resume)))
 }
 
 /// Reads what the first screen shows: the first rows, and at the same time an estimate of the bars with the count behind it.
 pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let counts = refresh(model, now);
-    model.histogram.counted_for = CountedFor::Opening;
     // The rows come first, on the connection that is there already: the job under the cursor follows them.
     let mut effects = vec![ask_page(model, ListSide::Start, Cursor::Start)];
     effects.extend(counts);
     effects
 }
 
-/// Counts the facet from the beginning, or further, at leisure: polls go on meanwhile.
-pub fn reconcile(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+/// Counts the facet from the beginning, or further, in the background: polls go on meanwhile.
+pub fn reconcile(model: &mut Model) -> Vec<Effect> {
     model.live.next_count = None;
-    let resume = model.histogram.unfinished.clone();
-    if resume.is_none() {
-        return count_again(model, CountedFor::Leisure, now);
+    match model.histogram.full_count.resume().cloned() {
+        None => count_again(model, CountedFor::Background),
+        resume => vec![count_from(model, resume)],
     }
-    let request = count_from(model, resume);
-    vec![model.requests.ask(Slot::Histogram, request)]
 }
 
 /// Counts the facet from the beginning while polls go on.
-pub fn count_again(model: &mut Model, counted_for: CountedFor, now: Timestamp) -> Vec<Effect> {
-    model.histogram.counting_since = Some(now);
-    model.histogram.abandon_count();
-    model.histogram.counted_for = counted_for;
-    let request = count_from(model, None);
-    vec![model.requests.ask(Slot::Histogram, request)]
+pub fn count_again(model: &mut Model, counted_for: CountedFor) -> Vec<Effect> {
+    model.histogram.begin_count(counted_for);
+    vec![count_from(model, None)]
 }
 
 /// Reads the list again in its order from the start.
@@ -137,7 +126,7 @@ pub fn reload_list(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     vec![model.requests.cancel(Slot::Page)]
 }
 
-/// Reads everything again; the cursor stays on its job, relative times are resolved again.
+/// Reads everything again, as the operator asks; the cursor stays on its job, relative times are resolved again.
 pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.source.opened.is_none() {
         return vec![model.requests.ask(Slot::Open, Request::Choices)];
@@ -149,7 +138,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         shown.resolved = shown.written.resolve(server_now);
     }
     model.list.halted = false;
-    let mut effects = start_count(model, now);
+    let mut effects = start_count(model, CountedFor::Operator, now);
     // The totals may take as long as a count: they wait until the first of it has come.
     (model.live.next_totals, model.live.totals_asked) = (None, true);
     if model.list.loaded {
@@ -166,7 +155,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// As [`refresh`], of its own accord.
 pub fn refresh_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let effects = refresh(model, now);
-    model.histogram.counted_for = CountedFor::Watch;
+    model.histogram.counted_for = CountedFor::Poll;
     model.live.totals_asked = false;
     effects
 }

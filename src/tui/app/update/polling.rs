@@ -33,12 +33,12 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
                 effects.push(totals(model, now));
             }
             let counted_for = model.histogram.counted_for;
-            let rests = counted_for == CountedFor::Leisure && model.live.paused;
+            let rests = counted_for == CountedFor::Background && model.live.paused;
             if is_due(model.live.next_count, now) && !rests && !model.requests.is_open(Slot::Histogram) {
                 effects.extend(match counted_for {
-                    CountedFor::Leisure => filter::reconcile(model, now),
+                    CountedFor::Background => filter::reconcile(model),
                     // What failed is tried again for whom it was.
-                    _ => filter::start_count_for(model, counted_for, now),
+                    _ => filter::start_count(model, counted_for, now),
                 });
             }
         }
@@ -49,7 +49,7 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 /// Whether a count is under way, or waits for its time to come.
 fn is_counting(model: &Model) -> bool {
-    let is_begun = model.requests.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
+    let is_begun = model.requests.is_open(Slot::Histogram) || model.histogram.full_count.resume().is_some();
     is_begun || model.live.next_count.is_some()
 }
 
@@ -105,7 +105,7 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
             model.live.next_poll = Some(now.after(model.live.poll.give_up(cost)));
             if e.took_too_long() && !is_counting(model) {
                 // What one poll would have to read grows with the time: polls begin again behind a count.
-                model.histogram.counted_for = CountedFor::Leisure;
+                model.histogram.counted_for = CountedFor::Background;
                 model.live.next_count = Some(now.after(FAILED_REST).max(model.live.purse.paid_at()));
             }
             return fault(model, &e, "looking for changes", now);
@@ -116,7 +116,7 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
     model.live.purse.spend(changes.cost, now);
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_poll = Some(now.after(model.live.poll_answered(changes.cost)));
-    effects.extend(take_poll(model, &changes, is_paid, now));
+    effects.extend(take_poll(model, &changes, is_paid));
     effects.extend(changes.changed.then(|| preview::follow(model, now)).flatten());
     if changes.changed || changes.unsettled {
         outdate_totals(model, now);
@@ -130,9 +130,9 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
 
 /// Moves the counts by what a poll has found, and has everything counted again where that is cheap: then every number is
 /// exact with each poll. Elsewhere what no poll can see makes estimates of them, until the next recount.
-fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp) -> Vec<Effect> {
+fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool) -> Vec<Effect> {
     let (rows, is_counting) = (model.histogram_rows(), is_counting(model));
-    let cost = model.histogram.outlay.last();
+    let cost = model.histogram.full_count.last_cost();
     let Some(counts) = &mut model.histogram.counts else { return Vec::new() };
     let unseen = counts.unseen();
     let came = counts.take_poll(changes);
@@ -146,12 +146,12 @@ fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
     let may_differ = changes.changed || changes.unsettled || changes.uncounted;
     if may_differ && !is_counting && model.live.purse.is_cheap(cost) {
         // Shown is what it finds, or the estimates if it fails.
-        return filter::count_again(model, CountedFor::Poll, now);
+        return filter::count_again(model, CountedFor::Poll);
     }
     if changes.changed || changes.uncounted {
         model.histogram.show_counts(rows);
     }
-    if is_paid && !is_counting && is_due { filter::reconcile(model, now) } else { Vec::new() }
+    if is_paid && !is_counting && is_due { filter::reconcile(model) } else { Vec::new() }
 }
 
 /// Jobs were seen to die.
@@ -217,7 +217,7 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
                 due.push(late.map(|late| if late > now { late } else { now.after(Duration::from_secs(1)) }));
                 due.push(totals_due(model));
             }
-            let rests = model.histogram.counted_for == CountedFor::Leisure && model.live.paused;
+            let rests = model.histogram.counted_for == CountedFor::Background && model.live.paused;
             due.push(model.live.next_count.filter(|_| !rests && !model.requests.is_open(Slot::Histogram)));
         }
         ConnectionState::Connecting => {}

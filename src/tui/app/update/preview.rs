@@ -88,7 +88,7 @@ pub fn end(model: &mut Model) -> Vec<Effect> {
 /// Reads the jobs of the bar anew after a change, where both that and counting are cheap: they are on screen, and nobody scrolls
 /// in them.
 pub fn follow(model: &mut Model, now: Timestamp) -> Option<Effect> {
-    let costs = [model.histogram.outlay.last(), model.preview.cost];
+    let costs = [model.histogram.full_count.last_cost(), model.preview.cost];
     let is_cheap = costs.into_iter().all(|cost| model.live.purse.is_cheap(cost));
     if model.preview.shown.is_none() || !is_cheap || model.list.halted || model.requests.is_open(Slot::Page) {
         return None;

@@ -8,7 +8,7 @@ use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
 use crate::ledger::HistoryEntry;
-use crate::store::{HistogramQuery, HistogramStep, SourceError, Token};
+use crate::store::{HistogramStep, SourceError, Token};
 use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
@@ -71,7 +71,7 @@ fn on_failed_count(model: &mut Model, error: &SourceError, now: Timestamp) -> Ve
     let is_locked = matches!(error, SourceError::Locked(_));
     if !is_locked && !model.histogram.is_paid_for() {
         // It was asked for once, and the database may be too ill to be counted for as long as it is open.
-        model.histogram.counted_for = CountedFor::Watch;
+        model.histogram.counted_for = CountedFor::Poll;
     }
     let is_paid_for = model.histogram.is_paid_for();
     if let SourceError::Timeout(after) = error
@@ -211,8 +211,7 @@ fn on_estimate(model: &mut Model, estimate: Option<Histogram>) -> Vec<Effect> {
         let rows = model.histogram_rows();
         model.histogram.show_estimate(estimate, rows);
     }
-    let query = HistogramQuery::exact(facet, model.filter.resolved.clone(), None);
-    vec![model.requests.ask(Slot::Histogram, Request::Histogram(query))]
+    vec![filter::count_from(model, None)]
 }
 
 fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<Effect> {
@@ -227,20 +226,18 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
     let token = take_count(model, &step, rows);
-    if model.histogram.counted_for == CountedFor::Poll && !model.live.purse.is_cheap(model.histogram.outlay.spent()) {
+    if model.histogram.counted_for == CountedFor::Poll && !model.live.purse.is_cheap(model.histogram.full_count.spent())
+    {
         // It was cheaper before. What it is to settle is in doubt until it is complete.
-        model.histogram.counted_for = CountedFor::Leisure;
+        model.histogram.counted_for = CountedFor::Background;
         model.histogram.show_counts(rows);
     }
-    let at_leisure = model.histogram.counted_for == CountedFor::Leisure;
-    if let Some(resume) = step.resume {
-        if at_leisure {
-            model.live.next_count = Some(model.live.purse.paid_at());
-            return effects;
+    let in_background = model.histogram.counted_for == CountedFor::Background;
+    if step.resume.is_some() {
+        match in_background {
+            true => model.live.next_count = Some(model.live.purse.paid_at()),
+            false => effects.push(filter::count_from(model, step.resume)),
         }
-        let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
-        let query = HistogramQuery::exact(facet, filter, Some(resume));
-        effects.push(model.requests.ask(Slot::Histogram, Request::Histogram(query)));
         return effects;
     }
     let was_asked = !model.histogram.is_paid_for();
