@@ -108,7 +108,7 @@ fn link<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Phrase<'m> {
 
 fn totals<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>> {
     let mut items = Vec::new();
-    if let Some((counted_at, _)) = &model.live.totals {
+    if let Some((counted_at, _)) = &model.live.totals.read {
         for state in State::ALL {
             let Some(count) = model.total(state) else { continue };
             let number = if state == State::Dead { StyleRole::Danger } else { StyleRole::Text };

@@ -2,19 +2,14 @@
 
 use std::time::Duration;
 
-use crate::domain::histogram::{Count, Exactness};
-use crate::domain::job::State;
 use crate::domain::load_share::LoadShare;
 use crate::domain::time::Timestamp;
 use crate::store::{SourceError, Token};
 use crate::triage::live::{Poll, QueryBudget};
+use crate::tui::app::model::StateTotals;
 
 /// A poll that is late by more is said to be.
 const LATE: Duration = Duration::from_secs(4);
-
-/// The part of a total by which what the planner's sample makes of it may be off: where one row in a hundred is meant, nearly a
-/// fifth.
-const GUESSED_WITHIN: u64 = 4;
 
 /// What polls may cost more or less than another without a word.
 const COST_STEP: Duration = Duration::from_millis(10);
@@ -79,26 +74,14 @@ pub struct LiveState {
     pub paused: bool,
     /// When the source was last heard.
     pub heard_at: Option<Timestamp>,
-    /// Jobs by state, with when they were counted.
-    pub totals: Option<(Timestamp, Vec<(State, Count)>)>,
-    /// The totals when they were last counted, and not guessed.
-    totals_counted: Vec<(State, u64)>,
+    /// Jobs by state.
+    pub totals: StateTotals,
     /// Database time that polls cost of late: near enough to know, and no nearer.
     pub cost: Duration,
     /// Whether the last poll cost something else, which may have been for once.
     cost_was_odd: bool,
     /// When the next poll is due.
     pub next_poll: Option<Timestamp>,
-    /// When the totals are due, if anything has changed since they were read.
-    pub next_totals: Option<Timestamp>,
-    /// Whether anything may have.
-    pub totals_changed: bool,
-    /// What the totals cost when they were read last.
-    pub totals_cost: Option<Duration>,
-    /// When the totals were asked for.
-    pub totals_since: Option<Timestamp>,
-    /// Whether the operator did, who asks for the first ones by opening the source.
-    pub totals_asked: bool,
     /// When a count that failed is tried again, or one that takes its time goes on.
     pub next_count: Option<Timestamp>,
     /// The database's clock less ours, in microseconds, at the last poll.
@@ -115,16 +98,10 @@ impl LiveState {
             link: ConnectionState::Connecting,
             paused: false,
             heard_at: None,
-            totals: None,
-            totals_counted: Vec::new(),
+            totals: StateTotals::default(),
             cost: Duration::ZERO,
             cost_was_odd: false,
             next_poll: None,
-            next_totals: None,
-            totals_changed: false,
-            totals_cost: None,
-            totals_since: None,
-            totals_asked: true,
             next_count: None,
             skew: 0,
         }
@@ -157,39 +134,6 @@ impl LiveState {
         }
         self.cost_was_odd = is_odd && !is_told;
         wait
-    }
-
-    /// When the totals are to be read again; never while nothing changes.
-    pub fn totals_due(&self) -> Option<Timestamp> {
-        self.next_totals.filter(|_| self.totals_changed)
-    }
-
-    /// Takes in totals. A guess stands back behind what was counted before, as long as it may mean the same.
-    pub fn take_totals(&mut self, mut totals: Vec<(State, Count)>, now: Timestamp) {
-        for (state, count) in &mut totals {
-            let counted = self.totals_counted.iter().find(|(known, _)| known == state).map(|(_, n)| *n);
-            match (count.exactness, counted) {
-                (Exactness::Exact, _) => {
-                    self.totals_counted.retain(|(known, _)| known != state);
-                    self.totals_counted.push((*state, count.n));
-                }
-                (Exactness::Estimate, Some(n)) if count.n.abs_diff(n) <= n.max(count.n) / GUESSED_WITHIN => count.n = n,
-                _ => {}
-            }
-        }
-        self.totals = Some((now, totals));
-    }
-
-    /// Forgets the totals, as those of another store.
-    pub fn forget_totals(&mut self) {
-        (self.totals, self.totals_counted, self.totals_asked) = (None, Vec::new(), true);
-        self.totals_cost = None;
-    }
-
-    /// Calls the totals estimates: rows may have come or become others since they were read.
-    pub fn doubt_totals(&mut self) {
-        let totals = self.totals.iter_mut().flat_map(|(_, totals)| totals);
-        totals.for_each(|(_, count)| count.exactness = Exactness::Estimate.max(count.exactness));
     }
 
     /// Puts the next poll off until what was spent is paid for: until then it could not be followed by a count.
@@ -228,26 +172,6 @@ mod tests {
         live.restart();
         live.poll_answered(Duration::from_millis(3));
         assert_eq!(live.cost, Duration::from_millis(3), "of another source nothing is known");
-    }
-
-    #[test]
-    fn totals_that_were_counted_are_not_given_up_for_a_guess_that_may_mean_the_same() {
-        let mut live = LiveState::new(Duration::from_secs(1), LoadShare::DEFAULT);
-        let guess = |n| Count { n, exactness: Exactness::Estimate };
-        let mut ignored = |count: Count| {
-            live.take_totals(vec![(State::Dead, Count::exact(9)), (State::Ignored, count)], Timestamp(1));
-            live.totals.as_ref().map(|(_, totals)| totals[1].1)
-        };
-        assert_eq!(ignored(guess(90)), Some(guess(90)), "nothing was counted");
-        assert_eq!(ignored(Count::exact(100)), Some(Count::exact(100)));
-        assert_eq!([guess(110), guess(80), guess(133)].map(&mut ignored), [Some(guess(100)); 3]);
-        assert_eq!([guess(140), guess(70)].map(&mut ignored), [Some(guess(140)), Some(guess(70))]);
-        assert_eq!(ignored(guess(110)), Some(guess(100)), "as near to what was counted as before");
-        assert_eq!(ignored(Count::exact(140)), Some(Count::exact(140)));
-        assert_eq!(ignored(guess(150)), Some(guess(140)));
-        live.forget_totals();
-        live.take_totals(vec![(State::Ignored, guess(150))], Timestamp(2));
-        assert_eq!(live.totals, Some((Timestamp(2), vec![(State::Ignored, guess(150))])));
     }
 
     #[test]

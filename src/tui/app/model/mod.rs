@@ -11,6 +11,7 @@ mod marks;
 mod overlay;
 mod preview;
 mod requests;
+mod state_totals;
 mod varied;
 
 pub use detail::{DetailPane, TabView};
@@ -27,6 +28,7 @@ pub use overlay::{
 };
 pub use preview::{Preview, REST, ShownBar};
 pub use requests::OpenRequests;
+pub use state_totals::StateTotals;
 pub use varied::OptionalColumn;
 
 use std::borrow::Cow;
@@ -202,11 +204,10 @@ impl Model {
     /// Jobs in a state, as far as is known: where no filter narrows the dead ones, those that the bars count, which are counted
     /// more often than the totals.
     pub fn total(&self, state: State) -> Option<Count> {
-        let (_, totals) = self.live.totals.as_ref()?;
-        let total = totals.iter().find(|(known, _)| *known == state).map(|(_, count)| *count)?;
+        let total = self.live.totals.of(state)?;
         let is_whole = state == State::Dead && self.filter.resolved.is_all() && self.histogram.counts.is_some();
         let counted = self.histogram.shown.as_ref().filter(|_| is_whole).map(|shown| shown.total);
-        let is_older = total.exactness != Exactness::Exact || self.live.totals_changed;
+        let is_older = total.exactness != Exactness::Exact || self.live.totals.is_changed;
         let is_better = |counted: &Count| counted.exactness == Exactness::Exact || is_older;
         Some(counted.filter(is_better).unwrap_or(total))
     }

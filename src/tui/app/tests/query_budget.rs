@@ -125,7 +125,7 @@ fn totals_are_read_again_when_something_has_changed_and_not_before() {
     console.wait(Duration::ZERO);
     assert!(console.request(Slot::Totals).is_some());
     console.answer(Slot::Totals, Reply::Totals(Err(SourceError::Locked("a migration".into()))));
-    let dead = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[0].1.exactness);
+    let dead = |console: &Console| console.model.live.totals.read.as_ref().map(|(_, totals)| totals[0].1.exactness);
     assert_eq!(dead(&console), Some(Exactness::Estimate), "a change is known that they do not have");
     console.wait(Duration::from_secs(60));
     assert!(console.request(Slot::Totals).is_some(), "they are still old");

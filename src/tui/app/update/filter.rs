@@ -140,7 +140,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.list.halted = false;
     let mut effects = start_count(model, CountedFor::Operator, now);
     // The totals may take as long as a count: they wait until the first of it has come.
-    (model.live.next_totals, model.live.totals_asked) = (None, true);
+    (model.live.totals.next, model.live.totals.is_asked) = (None, true);
     if model.list.loaded {
         let cursor = model.list.anchor();
         effects.push(ask_page(model, ListSide::Around, cursor));
@@ -156,7 +156,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 pub fn refresh_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let effects = refresh(model, now);
     model.histogram.counted_for = CountedFor::Poll;
-    model.live.totals_asked = false;
+    model.live.totals.is_asked = false;
     effects
 }
 

@@ -76,14 +76,14 @@ fn reach(model: &mut Model) -> Vec<Effect> {
 fn totals_due(model: &Model) -> Option<Timestamp> {
     let is_asked = [Slot::Totals, Slot::Histogram].map(|slot| model.requests.is_open(slot));
     let waits = is_asked[0] || (is_asked[1] && model.histogram.counted_for == CountedFor::Poll);
-    model.live.totals_due().filter(|_| !waits && !model.live.paused)
+    model.live.totals.due().filter(|_| !waits && !model.live.paused)
 }
 
 /// Asks for the totals.
 pub fn totals(model: &mut Model, now: Timestamp) -> Effect {
-    model.live.totals_since = Some(now);
-    model.live.totals_changed = false;
-    model.requests.ask(Slot::Totals, Request::Totals(model.live.totals_asked))
+    model.live.totals.asked_at = Some(now);
+    model.live.totals.is_changed = false;
+    model.requests.ask(Slot::Totals, Request::Totals(model.live.totals.is_asked))
 }
 
 fn poll(model: &mut Model) -> Vec<Effect> {
@@ -167,10 +167,10 @@ pub fn arrive(model: &mut Model, died: u64) {
 /// The totals by state may be others now: they are read again at once where that is cheap, and are estimates until they are
 /// elsewhere.
 pub fn outdate_totals(model: &mut Model, now: Timestamp) {
-    model.live.totals_changed = true;
-    match model.live.totals_cost {
-        Some(cost) if model.live.purse.is_cheap(cost) => model.live.next_totals = Some(now),
-        _ => model.live.doubt_totals(),
+    model.live.totals.is_changed = true;
+    match model.live.totals.cost {
+        Some(cost) if model.live.purse.is_cheap(cost) => model.live.totals.next = Some(now),
+        _ => model.live.totals.doubt(),
     }
 }
 

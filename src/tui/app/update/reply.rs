@@ -13,7 +13,7 @@ use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, Picker, Preview, ReopenReason};
+use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, Picker, Preview, ReopenReason, StateTotals};
 use crate::tui::app::msg::{Opened, Reply};
 
 /// How often totals by state are read when nothing else asks for them.
@@ -92,23 +92,23 @@ fn on_failed_count(model: &mut Model, error: &SourceError, now: Timestamp) -> Ve
 
 /// Totals by state, or why there are none.
 fn on_totals(model: &mut Model, result: Result<Vec<(State, Count)>, SourceError>, now: Timestamp) -> Vec<Effect> {
-    let cost = model.live.totals_since.take().map_or(Duration::ZERO, |since| since.age(now));
-    model.live.totals_cost = Some(cost);
-    if !std::mem::take(&mut model.live.totals_asked) || result.is_err() {
+    let cost = model.live.totals.asked_at.take().map_or(Duration::ZERO, |since| since.age(now));
+    model.live.totals.cost = Some(cost);
+    if !std::mem::take(&mut model.live.totals.is_asked) || result.is_err() {
         model.live.purse.spend(cost, now);
     }
-    model.live.next_totals = Some(now.after(TOTALS_EVERY).max(model.live.purse.again_at(cost, now)));
+    model.live.totals.next = Some(now.after(TOTALS_EVERY).max(model.live.purse.again_at(cost, now)));
     match result {
         Ok(totals) => {
-            model.live.take_totals(totals, now);
-            if model.live.totals_changed {
+            model.live.totals.take(totals, now);
+            if model.live.totals.is_changed {
                 polling::outdate_totals(model, now);
             }
             source_answered(model, now)
         }
         Err(e) => {
-            model.live.totals_changed = true;
-            model.live.doubt_totals();
+            model.live.totals.is_changed = true;
+            model.live.totals.doubt();
             fault(model, &e, "counting by state", now)
         }
     }
@@ -190,7 +190,7 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
     if !again {
         let facet = opened.info.facets.first().copied().unwrap_or(model.histogram.facet);
         model.histogram = crate::tui::app::model::HistogramPane::new(facet);
-        model.live.forget_totals();
+        model.live.totals = StateTotals::default();
         model.preview = Preview::default();
         model.list.clear();
         if let Some(key) = opened.info.sorts.first() {
@@ -278,7 +278,7 @@ fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> Option<To
 
 /// Asks for the totals where a refresh has left them to be asked for behind the counts.
 fn first_totals(model: &mut Model, now: Timestamp) -> Option<Effect> {
-    let wanted = model.live.next_totals.is_none()
+    let wanted = model.live.totals.next.is_none()
         && model.live.link == ConnectionState::Up
         && !model.requests.is_open(Slot::Totals);
     wanted.then(|| polling::totals(model, now))

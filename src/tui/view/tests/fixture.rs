@@ -180,7 +180,7 @@ fn document(row: JobRow, arguments: &str) -> Arc<JobDocument> {
 pub fn night(size: (u16, u16)) -> Model {
     let mut model = blank(size);
     let totals = [(State::Dead, 60_351), (State::Retrying, 12), (State::Resolved, 4_011), (State::Ignored, 9)];
-    model.live.totals = Some((ago(2), totals.map(|(state, n)| (state, Count::exact(n))).to_vec()));
+    model.live.totals.read = Some((ago(2), totals.map(|(state, n)| (state, Count::exact(n))).to_vec()));
     let bars: Vec<Bar> = NIGHT.iter().zip(0..).map(|(kind, n)| bar(kind, n)).collect();
     let rows = model.histogram_rows();
     let known = bars.iter().filter(|b| b.count.n != 41).cloned().collect();
