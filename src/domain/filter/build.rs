@@ -71,6 +71,24 @@ impl Filter {
         parse::rejoin(self.terms.iter().map(resolve).collect())
     }
 
+    /// Filters that together select every job which this one does not, each job by one of them only. Which states are meant
+    /// stays as it is.
+    pub fn complement(&self) -> Vec<Filter> {
+        let groups = parse::groups(&self.terms);
+        let first = |group: &Vec<usize>| group.first().map(|at| &self.terms[*at]);
+        let is_state = |group: &Vec<usize>| first(group).is_some_and(|t| matches!(t.key, Key::State | Key::Native));
+        let (states, mut others): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_state);
+        // What is negated comes first: turned round, it must not become an alternative to a term of its key.
+        others.sort_by_key(|group| first(group).is_some_and(|term| !term.negated));
+        let terms =
+            |groups: &[Vec<usize>]| groups.concat().into_iter().map(|at| self.terms[at].clone()).collect::<Vec<_>>();
+        let part = |nth: usize| {
+            let failing = terms(&others[nth..=nth]).into_iter().map(Term::turned);
+            parse::rejoin([terms(&states), terms(&others[..nth])].concat().into_iter().chain(failing).collect())
+        };
+        (0..others.len()).map(part).collect()
+    }
+
     /// Whether any bound of time is relative.
     pub fn is_relative(&self) -> bool {
         let ago = |bound: &Option<TimeBound>| matches!(bound, Some(TimeBound::Ago(_)));
@@ -99,6 +117,17 @@ impl Filter {
 
     fn keep(&self, which: impl Fn(&Term) -> bool) -> Filter {
         parse::rejoin(self.terms.iter().filter(|term| which(term)).cloned().collect())
+    }
+}
+
+impl Term {
+    /// The term that passes what this one does not.
+    fn turned(self) -> Term {
+        let text = match self.text.strip_prefix('-').filter(|_| self.negated) {
+            Some(rest) => rest.to_owned(),
+            None => format!("-{}", self.text),
+        };
+        Term { negated: !self.negated, text, ..self }
     }
 }
 

@@ -188,7 +188,7 @@ pub(super) fn path(word: &str, base: usize) -> Result<Vec<String>, FilterError> 
 
 /// The terms, by place, that are alternatives to each other. Negated terms stay alone, and so do free
 /// words: they repeat no key.
-fn groups(terms: &[Term]) -> Vec<Vec<usize>> {
+pub(super) fn groups(terms: &[Term]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut places = HashMap::new();
     for (at, term) in terms.iter().enumerate() {

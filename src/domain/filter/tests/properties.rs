@@ -159,6 +159,21 @@ proptest! {
     }
 
     #[test]
+    fn each_job_passes_a_filter_or_one_part_of_its_complement(
+        terms in prop::collection::vec((any::<bool>(), small_term()), 0..5),
+        job in job(),
+    ) {
+        let texts = terms.iter().map(|(negated, term)| format!("{}{term}", if *negated { "-" } else { "" }));
+        let Ok(filter) = Filter::parse(&texts.collect::<Vec<_>>().join(" ")) else { return Ok(()) };
+        let complement = filter.complement();
+        let passes = |filter: &Filter| usize::from(filter.compile(NOW).matches(&job));
+        prop_assert_eq!(passes(&filter) + complement.iter().map(passes).sum::<usize>(), 1, "{} {:?}", filter, complement);
+        for part in complement {
+            prop_assert_eq!(&Filter::parse(&part.to_string()).unwrap(), &part);
+        }
+    }
+
+    #[test]
     fn narrowing_to_a_value_keeps_exactly_the_jobs_that_had_it(
         terms in prop::collection::vec(small_term(), 0..4),
         shown in job(),
