@@ -110,8 +110,4 @@ impl Store for Stopwatch {
     ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
         self.store.outcomes(ids, kept, budget)
     }
-
-    fn outcome_needs_kept(&self) -> bool {
-        self.store.outcome_needs_kept()
-    }
 }

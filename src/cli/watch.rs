@@ -211,7 +211,7 @@ impl<'a> Watcher<'a> {
     /// anything is new: as many as are new, and no more than some hundreds.
     async fn name_queues(&self, changes: &mut [Change]) {
         let new: u64 = changes.iter().filter_map(|change| u64::try_from(change.change).ok()).sum();
-        let has_queues = self.opened.desk.store.info().facets.contains(&Facet::Queue);
+        let has_queues = self.opened.desk.store.info().capabilities.facets.contains(&Facet::Queue);
         if new == 0 || new > NEWEST || !has_queues || self.facet == Facet::Queue {
             return;
         }

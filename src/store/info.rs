@@ -25,27 +25,10 @@ pub struct StoreInfo {
     pub database: String,
     /// Database user; empty where the engine has none.
     pub user: String,
-    /// Facets that this layout can count by, in the order of the tabs.
-    pub facets: Vec<Facet>,
-    /// Orders that the list can be had in; the first is the default.
-    pub sorts: Vec<SortKey>,
     /// The column by which the newest come first, where that is not the time of death.
     pub newest_by: Option<String>,
-    /// Each action with whether it can be used, and if not why.
-    pub actions: Vec<(Action, Availability)>,
     /// Where replayed jobs go; `None` where nothing says so, or what says so cannot be used.
     pub destination: Option<Destination>,
-    /// Whether a replayed job can be told when to run; where not, only the moment of its replay can be chosen.
-    pub defers: bool,
-    /// What can be asked for beside verb and jobs.
-    pub offers: LayoutOptions,
-    /// Whether a replayed job gets a new id, [`crate::domain::job::lineage::successor`], by which it is known from then on.
-    pub renames: bool,
-    /// Whether an undo of a replay needs what the ledger keeps of the dead rows.
-    pub keeps: bool,
-    /// Whether the database remembers how transactions ended: then each is noted with [`super::Batch::journal`] before it
-    /// commits, unless a destination outside the database has part in it.
-    pub remembers: bool,
     /// How payloads of this layout are read by a human.
     pub notation: Arc<Notation>,
     /// Why nothing can be written, where that is so.
@@ -54,16 +37,53 @@ pub struct StoreInfo {
     pub replica: bool,
     /// What makes the numbers less than they seem, in sentences: rows that the database does not show us.
     pub warnings: Vec<String>,
+    /// What can be asked of it.
+    pub capabilities: Capabilities,
+}
+
+/// What can be asked of a store.
+#[derive(Clone, Debug, Default)]
+pub struct Capabilities {
+    /// Facets that this layout can count by, in the order of the tabs.
+    pub facets: Vec<Facet>,
+    /// Orders that the list can be had in; the first is the default.
+    pub sorts: Vec<SortKey>,
+    /// Each action with whether it can be used, and if not why.
+    pub actions: Vec<(Action, Availability)>,
+    /// What can be asked for beside verb and jobs.
+    pub options: LayoutOptions,
+    /// Whether a replayed job can be told when to run; where not, only the moment of its replay can be chosen.
+    pub defers: bool,
+    /// Whether a replayed job gets a new id, [`crate::domain::job::lineage::successor`], by which it is known from then on.
+    pub renames: bool,
+    /// Whether an undo of a replay needs the copies of the dead rows that the ledger keeps.
+    pub undo_needs_copies: bool,
+    /// Whether [`super::Store::outcomes`] goes by these copies.
+    pub outcomes_need_copies: bool,
+    /// What tells after a crash whether a batch took effect.
+    pub evidence: Evidence,
+}
+
+/// What tells whether a batch took effect, beside the rows themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Evidence {
+    /// Nothing.
+    #[default]
+    None,
+    /// The source remembers how transactions ended: each is noted with [`super::Batch::journal`] before it commits, unless a
+    /// destination outside the source has part in it.
+    Transaction,
 }
 
 impl StoreInfo {
     /// Whether `action` can be used here.
     pub fn availability(&self, action: Action) -> Availability {
-        let own = self.actions.iter().find(|(a, _)| *a == action).map(|(_, availability)| availability);
+        let actions = &self.capabilities.actions;
+        let own = actions.iter().find(|(a, _)| *a == action).map(|(_, availability)| availability);
         let is_ready = |(_, availability): &(Action, Availability)| matches!(availability, Availability::Ready { .. });
         match (&self.read_only, own) {
             // Where it is for want of rights, none is ready, and each says which right it wants.
-            (Some(reason), own) if own.is_none() || self.actions.iter().any(is_ready) => {
+            (Some(reason), own) if own.is_none() || actions.iter().any(is_ready) => {
                 Availability::Disabled(reason.clone())
             }
             (_, Some(availability)) => availability.clone(),
@@ -109,13 +129,13 @@ pub struct LayoutOptions {
 impl StoreInfo {
     /// Why these options cannot be had for an action here; `None` when they can.
     pub fn refusal(&self, action: Action, options: &Options) -> Option<String> {
-        let table = &self.title;
-        if options.to_queue.is_some() && action == Action::Replay && !self.offers.to_queue {
+        let (table, offered) = (&self.title, &self.capabilities.options);
+        if options.to_queue.is_some() && action == Action::Replay && !offered.to_queue {
             return Some(format!(
                 "{table} keeps no queue that a replay could replace: its adapter has no {{to_queue}} for this destination"
             ));
         }
-        let attempts = options.attempts.filter(|a| action == Action::Replay && !self.offers.attempts.contains(a))?;
+        let attempts = options.attempts.filter(|a| action == Action::Replay && !offered.attempts.contains(a))?;
         Some(format!(
             "{table} has no choice of attempts: its adapter has no {{once}} for this destination, so `{}` cannot be had",
             attempts.word()

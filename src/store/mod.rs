@@ -25,7 +25,7 @@ pub use batch::{
 };
 pub use count::{Accuracy, Cell, Changes, HistogramQuery, HistogramStep};
 pub use fetch::{Job, Projection, StoreExt};
-pub use info::{Availability, Identity, LayoutOptions, StoreInfo};
+pub use info::{Availability, Capabilities, Evidence, Identity, LayoutOptions, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, ScanMode, Scanned, Sort, SortKey, Unordered};
 pub use plan_facts::PlanFacts;
@@ -95,9 +95,4 @@ pub trait Store: Send + Sync {
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>>;
-
-    /// Whether [`Store::outcomes`] goes by what was kept.
-    fn outcome_needs_kept(&self) -> bool {
-        false
-    }
 }

@@ -60,7 +60,7 @@ pub async fn story(open: impl AsyncFn() -> Result<Arc<dyn Store>>, budget: &Budg
     }
     tell("filters".to_owned(), filters(&*store, &dead, budget).await);
     tell("details".to_owned(), details(&*store, &dead, budget).await);
-    let actions = store.info().actions.clone();
+    let actions = store.info().capabilities.actions.clone();
     drop(store);
     for (action, availability) in actions {
         if matches!(action, Action::Archive | Action::Reopen | Action::Restore | Action::Recall) {
@@ -125,7 +125,7 @@ async fn listed(store: &dyn Store, dead: &[Entry], budget: &Budget) -> CheckResu
 /// Every facet counts as many.
 async fn counts(store: &dyn Store, listed: usize, budget: &Budget) -> CheckResult {
     let mut totals = BTreeMap::new();
-    for facet in store.info().facets.clone() {
+    for facet in store.info().capabilities.facets.clone() {
         let mut resume = None;
         for _ in 0..STEPS {
             let query = HistogramQuery::exact(facet, Filter::all(), resume);

@@ -334,7 +334,7 @@ async fn plan(
         true => plan_notes::what_remains(ledger.kept_elsewhere(whose, run).await?),
         false => Vec::new(),
     };
-    if ask.action == Action::Replay && desk.store.info().keeps {
+    if ask.action == Action::Replay && desk.store.info().capabilities.undo_needs_copies {
         notes.push(plan_notes::undo_note(&ask.options, count));
     }
     Ok(Plan {

@@ -37,20 +37,18 @@ impl MemoryStore {
             server: String::new(),
             database: String::new(),
             user: String::new(),
-            facets: vec![Facet::Error],
-            sorts: vec![SortKey::Time],
             newest_by: None,
-            actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
             destination: None,
-            defers: false,
-            offers: LayoutOptions::default(),
-            renames: false,
-            keeps: false,
-            remembers: false,
             notation: Arc::default(),
             read_only: None,
             replica: false,
             warnings: Vec::new(),
+            capabilities: Capabilities {
+                facets: vec![Facet::Error],
+                sorts: vec![SortKey::Time],
+                actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
+                ..Capabilities::default()
+            },
         };
         change(&mut info);
         let row = Row { state: State::Dead, locked: 0, refuses: None };
@@ -157,7 +155,7 @@ impl Store for MemoryStore {
                 refused = deliver.deliver(dead.iter().map(message).collect()).await;
             }
             if let Some(journal) = &batch.journal {
-                let keeps = batch.action == Action::Discard || self.outcome_needs_kept();
+                let keeps = batch.action == Action::Discard || self.info.capabilities.outcomes_need_copies;
                 let row = format!("{{\"pad\":\"{}\"}}", "x".repeat(self.with(|data| data.padding)));
                 let rows = dead.iter().filter(|_| keeps && journal.copies() != RowCopies::Nothing);
                 let rows = rows.map(|id| (id.clone(), row.clone())).collect();
@@ -205,7 +203,8 @@ impl Store for MemoryStore {
     ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
         Box::pin(async move {
             Ok(self.with(|data| {
-                let known = |id: &JobId| !data.by_kept || kept.iter().any(|(of, _)| of == id);
+                let known =
+                    |id: &JobId| !self.info.capabilities.outcomes_need_copies || kept.iter().any(|(of, _)| of == id);
                 let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten && known(id) {
                     true => ReplayStatus::Queued,
                     false => ReplayStatus::Gone,
@@ -213,10 +212,6 @@ impl Store for MemoryStore {
                 ids.iter().map(|id| (id.clone(), fate(id))).collect()
             }))
         })
-    }
-
-    fn outcome_needs_kept(&self) -> bool {
-        self.with(|data| data.by_kept)
     }
 }
 

@@ -75,7 +75,7 @@ pub async fn count_outcomes(
         if budget.cancel.is_cancelled() {
             return Err(SourceError::Cancelled.into());
         }
-        let kept = match desk.store.outcome_needs_kept() {
+        let kept = match desk.store.info().capabilities.outcomes_need_copies {
             true => ledger.archived(run, &jobs.iter().map(|job| job.id.clone()).collect::<Vec<_>>()).await?,
             false => Vec::new(),
         };

@@ -12,7 +12,7 @@ use crate::ledger::Split;
 
 /// What the options come to, in sentences.
 pub(super) fn option_notes(desk: &StoreContext, ask: &Ask) -> Vec<String> {
-    let offers = &desk.store.info().offers;
+    let offers = &desk.store.info().capabilities.options;
     let mut told = Vec::new();
     if ask.action == Action::Replay {
         let attempts = ask.options.attempts.or(offers.attempts.first().copied());

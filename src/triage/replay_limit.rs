@@ -60,7 +60,7 @@ impl<'a> ReplayLimit<'a> {
         let all = jobs.len();
         jobs.retain(|job| job.replays < self.max);
         self.barred += (all - jobs.len()) as u64;
-        if self.desk.store.info().renames {
+        if self.desk.store.info().capabilities.renames {
             jobs.iter_mut().for_each(|job| job.successor = Some(successor(&self.run.0, &job.id)));
         }
         Ok(jobs)

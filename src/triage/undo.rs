@@ -72,7 +72,7 @@ pub fn kept_nothing(info: &StoreInfo, run: &Run) -> bool {
     let intent = &run.intent;
     let needs = match intent.action.undone_by() {
         Some(Action::Restore) => true,
-        Some(Action::Recall) => info.keeps,
+        Some(Action::Recall) => info.capabilities.undo_needs_copies,
         _ => false,
     };
     needs && !intent.options.keeps(intent.action, run.tally.planned)

@@ -99,7 +99,7 @@ async fn attempts_are_reset_or_one_more_try_is_left_as_each_adapter_defines_it()
             };
             db.execute(&format!("update {} set {used}", layout.table())).await;
             let store = store(&db, layout).await;
-            assert_eq!(store.info().offers.attempts, Attempts::ALL);
+            assert_eq!(store.info().capabilities.options.attempts, Attempts::ALL);
             let two = format!(
                 "select cast(id as char(36)) from {} where {} order by id limit 2",
                 layout.table(),

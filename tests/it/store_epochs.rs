@@ -76,10 +76,12 @@ async fn unchecked(db: &TestDb, adapter: &Adapter, table: Option<&str>) -> SqlSt
 }
 
 fn refused(store: &SqlStore, action: Action) -> Option<String> {
-    store.info().actions.iter().find(|(a, _)| *a == action).and_then(|(_, availability)| match availability {
-        Availability::Disabled(why) => Some(why.clone()),
-        Availability::Ready { .. } => None,
-    })
+    store.info().capabilities.actions.iter().find(|(a, _)| *a == action).and_then(
+        |(_, availability)| match availability {
+            Availability::Disabled(why) => Some(why.clone()),
+            Availability::Ready { .. } => None,
+        },
+    )
 }
 
 /// Whether a column that was written lies within a minute of now, in a unit.

@@ -183,7 +183,7 @@ async fn of_wide(db: TestDb, layout: Layout) {
     let before = content(&db, layout.table()).await;
     let bench = Bench::new(&db, layout).await;
     let can = |action| {
-        let ways = &bench.desk.store.info().actions;
+        let ways = &bench.desk.store.info().capabilities.actions;
         ways.iter().any(|(a, way)| *a == action && matches!(way, Availability::Ready { .. }))
     };
     for (action, back) in

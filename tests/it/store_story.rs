@@ -120,7 +120,7 @@ async fn counts_by_every_facet_are_those_of_the_rows() {
         let store = store(&db, layout).await;
         let rows = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 500).await;
         let text = |t: &Option<dlq_tui::domain::text::Untrusted>| t.as_ref().map(|t| t.exact().to_owned());
-        for facet in store.info().facets.clone() {
+        for facet in store.info().capabilities.facets.clone() {
             let step = histogram(&store, facet, &Filter::all()).await;
             let expected = counted(&rows, |row| match facet {
                 Facet::Error => text(&row.error_class),
@@ -430,7 +430,7 @@ async fn a_detail_holds_every_column_and_the_nastiest_day_can_be_read() {
         whole.sort_by_key(|detail| ids.iter().position(|id| *id == detail.row.id));
         assert_eq!(whole.iter().map(|d| &d.row).collect::<Vec<_>>(), all.iter().map(|e| &e.row).collect::<Vec<_>>());
         assert_eq!(Some(&whole[0]), store.detail(&ids[0], &budget()).await.expect("a detail").as_ref());
-        for facet in store.info().facets.clone() {
+        for facet in store.info().capabilities.facets.clone() {
             let step = histogram(&store, facet, &filter(everything)).await;
             assert_eq!(step.histogram.total.n, rows, "{facet}");
         }

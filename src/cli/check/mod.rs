@@ -107,7 +107,9 @@ impl Checker<'_> {
         let facet = match scope {
             ThresholdScope::Each(facet, _) => *facet,
             // Any facet adds up to the total.
-            ThresholdScope::Total => self.opened.desk.store.info().facets.first().copied().unwrap_or(Facet::Error),
+            ThresholdScope::Total => {
+                self.opened.desk.store.info().capabilities.facets.first().copied().unwrap_or(Facet::Error)
+            }
         };
         if !self.counts.contains_key(&(facet, within)) {
             let filter = match within {

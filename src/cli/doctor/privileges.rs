@@ -21,7 +21,13 @@ pub fn findings(store: &SqlStore, section: &str) -> Vec<Finding> {
             None => action.to_string(),
         };
         // That the database takes no changes at all is a finding of its own.
-        let own = store.info().actions.iter().find(|(of, _)| *of == action).map(|(_, availability)| availability);
+        let own = store
+            .info()
+            .capabilities
+            .actions
+            .iter()
+            .find(|(of, _)| *of == action)
+            .map(|(_, availability)| availability);
         match (lacks(Some(action)), own) {
             ([], Some(Availability::Ready { .. })) => {
                 all.push(Finding::new(section, &about, Level::Ok, "no right is known to be missing"));

@@ -45,7 +45,7 @@ pub(super) async fn write(opened: &OpenedStore, filter: &Filter, out: &mut impl 
     writeln!(out, "- died: {} to {}", time(deaths.first_seen()), time(deaths.last_seen()))?;
     // The values themselves are still wanted, to find an example of each.
     bars(out, &opened.masked_histogram(deaths.clone()))?;
-    let further = |facet: &Facet| *facet != usual && info.facets.contains(facet);
+    let further = |facet: &Facet| *facet != usual && info.capabilities.facets.contains(facet);
     for facet in [Facet::Class, Facet::Queue].into_iter().filter(further) {
         bars(out, &opened.masked_histogram(opened.count(facet, filter).await?.histogram))?;
     }

@@ -39,7 +39,7 @@ pub async fn explain(opened: &OpenedStore, filter: &Filter) {
 
 /// Says which values the facets in a filter have among all dead jobs.
 async fn facets(opened: &OpenedStore, filter: &Filter) {
-    let offered = &opened.desk.store.info().facets;
+    let offered = &opened.desk.store.info().capabilities.facets;
     let asked: BTreeSet<Facet> = filter.clauses().iter().filter_map(|clause| clause.key.facet()).collect();
     for facet in asked.into_iter().filter(|facet| offered.contains(facet)) {
         let query = HistogramQuery::exact(facet, Filter::all(), None);

@@ -56,7 +56,7 @@ impl MetricsSample {
         let usual = opened.facet(None);
         let counted = opened.masked_histogram(opened.count(usual, &all).await?.histogram);
         let errors = (usual == Facet::Error).then(|| named(&counted, top));
-        let queues = match store.info().facets.contains(&Facet::Queue) {
+        let queues = match store.info().capabilities.facets.contains(&Facet::Queue) {
             true => Some(named(&opened.masked_histogram(opened.count(Facet::Queue, &all).await?.histogram), top)),
             false => None,
         };

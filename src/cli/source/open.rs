@@ -322,7 +322,7 @@ impl OpenedStore {
 
     /// What jobs are counted by: what was asked for, or the error class, or what there is where no error classes are kept.
     pub fn facet(&self, asked: Option<Facet>) -> Facet {
-        let offered = &self.desk.store.info().facets;
+        let offered = &self.desk.store.info().capabilities.facets;
         let usual = if offered.contains(&Facet::Error) { Some(&Facet::Error) } else { offered.first() };
         asked.or(usual.copied()).unwrap_or(Facet::Error)
     }
@@ -371,8 +371,8 @@ impl OpenedStore {
     /// When the store does not offer the facet, or the database fails.
     pub async fn count(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep> {
         let info = self.desk.store.info();
-        if !info.facets.contains(&facet) {
-            let known: Vec<&str> = info.facets.iter().map(|f| f.word()).collect();
+        if !info.capabilities.facets.contains(&facet) {
+            let known: Vec<&str> = info.capabilities.facets.iter().map(|f| f.word()).collect();
             let message = format!("{} cannot be counted by {facet}; it can by {}", info.title, known.join(", "));
             return Err(CliError::usage(message).into());
         }

@@ -19,7 +19,7 @@ use crate::triage::plan::ActionScope;
 /// source or ledger fail.
 pub async fn run(opened: &OpenedStore, args: &PurgeArgs) -> Result<Code> {
     let info = opened.desk.store.info();
-    if let Some(state) = args.state.iter().find(|state| !info.offers.states.contains(state)) {
+    if let Some(state) = args.state.iter().find(|state| !info.capabilities.options.states.contains(state)) {
         return Err(CliError::refused(format!("{} has no {state} jobs: it keeps no such state", info.title)).into());
     }
     let scope = ActionScope::Filter(scope(args)?);

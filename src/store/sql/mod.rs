@@ -224,10 +224,6 @@ impl Store for SqlStore {
     ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
         logged("outcome", self.reader().read_outcome(ids, kept, budget), Vec::len)
     }
-
-    fn outcome_needs_kept(&self) -> bool {
-        self.context.layout.spec.outcome.as_ref().is_some_and(|outcome| outcome.get_ref().contains("b.kept"))
-    }
 }
 
 impl PlanFacts for SqlStore {

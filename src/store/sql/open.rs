@@ -31,7 +31,7 @@ use crate::store::sql::schema::discovery::{CatalogueTables, Found, Seen, read_ca
 use crate::store::sql::schema::epoch_columns;
 use crate::store::sql::write::related_rows;
 use crate::store::sql::write::row_completeness::partial;
-use crate::store::{Availability, Budget, Result, SortKey, SourceError, StoreInfo};
+use crate::store::{Availability, Budget, Capabilities, Evidence, Result, SortKey, SourceError, StoreInfo};
 
 /// Opens a layout that [`crate::store::sql::detect()`] found.
 ///
@@ -119,26 +119,30 @@ fn describe(
     }
     let recalls = actions.iter().any(|(a, way)| *a == Action::Recall && matches!(way, Availability::Ready { .. }));
     let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s, true).is_some()).collect();
+    let capabilities = Capabilities {
+        facets: layout.facets(),
+        sorts,
+        actions,
+        options: layout_options(layout, destination),
+        defers: defers(verbs.replay.as_ref(), destination),
+        renames: verbs.replay.as_ref().is_some_and(renames),
+        undo_needs_copies: recalls && verbs.replay.as_ref().is_some_and(|verb| !verb.keep.is_nothing()),
+        outcomes_need_copies: layout.spec.outcome.as_ref().is_some_and(|outcome| outcome.get_ref().contains("b.kept")),
+        evidence: layout.dialect.transaction().map_or(Evidence::None, |_| Evidence::Transaction),
+    };
     StoreInfo {
         adapter: layout.adapter.clone(),
         title: found.label(),
         server: engine.server().to_owned(),
         database: engine.database().to_owned(),
         user: engine.user().to_owned(),
-        facets: layout.facets(),
-        sorts,
         newest_by: newest_by(layout),
-        actions,
         destination: verbs.replay.as_ref().and_then(|verb| destination.of(verb)),
-        defers: defers(verbs.replay.as_ref(), destination),
-        offers: layout_options(layout, destination),
-        renames: verbs.replay.as_ref().is_some_and(renames),
-        keeps: recalls && verbs.replay.as_ref().is_some_and(|verb| !verb.keep.is_nothing()),
-        remembers: layout.dialect.transaction().is_some(),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
         replica: engine.is_replica(),
         warnings: found.warnings.clone(),
+        capabilities,
     }
 }
 
@@ -171,7 +175,7 @@ fn hold_back(
 ) -> Vec<(Option<Action>, Vec<Grant>)> {
     let mut lacks = vec![(None, role.lacks_to_read(found))];
     let is_open = info.read_only.is_none();
-    for (action, availability) in &mut info.actions {
+    for (action, availability) in &mut info.capabilities.actions {
         let missing = role.lacks(found, destination, *action);
         if let (Availability::Ready { .. }, Some(reason)) = (&*availability, role.refusal(&missing)) {
             lacks.push((Some(*action), missing));
@@ -180,7 +184,8 @@ fn hold_back(
             }
         }
     }
-    let is_left = info.actions.iter().any(|(_, availability)| matches!(availability, Availability::Ready { .. }));
+    let is_left =
+        info.capabilities.actions.iter().any(|(_, availability)| matches!(availability, Availability::Ready { .. }));
     if is_open && lacks.len() > 1 && !is_left {
         info.read_only = Some(format!("the role {} may do nothing here but look", info.user));
     }

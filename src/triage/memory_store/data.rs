@@ -57,8 +57,6 @@ pub(crate) struct Data {
     pub(crate) frozen_by: String,
     /// Replayed jobs that no live queue shows any more.
     pub(crate) forgotten: bool,
-    /// A replayed job is found by what was kept of it, and by nothing else.
-    pub(crate) by_kept: bool,
     /// The jobs that show that they were replayed by the run at hand, where rows show such a thing.
     pub(crate) traces: Option<Vec<u64>>,
     /// Transactions and whether they were committed, where the database remembers that.

@@ -13,8 +13,8 @@ fn budget() -> Budget {
 /// A store of `n` jobs that can be undone in every way.
 fn store_of(n: u64) -> Arc<MemoryStore> {
     MemoryStore::of(n, |info| {
-        info.facets = vec![Facet::Error, Facet::State, Facet::Hour, Facet::Fingerprint];
-        info.actions.push((Action::Reopen, Availability::Ready { notes: Vec::new() }));
+        info.capabilities.facets = vec![Facet::Error, Facet::State, Facet::Hour, Facet::Fingerprint];
+        info.capabilities.actions.push((Action::Reopen, Availability::Ready { notes: Vec::new() }));
     })
 }
 

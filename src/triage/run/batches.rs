@@ -67,7 +67,7 @@ impl RunExecutor<'_> {
 
     fn limits(&self) -> BatchLimits {
         let spread = self.spread();
-        let defers = self.desk.store.info().defers;
+        let defers = self.desk.store.info().capabilities.defers;
         let most = self.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
         let size = match self.goes_through_others() {
             true => BatchSize::fixed(most.min(DELIVERY)),
@@ -128,7 +128,7 @@ impl RunExecutor<'_> {
 
     /// Rows that another session held get one more try, at the pace of the others.
     pub(super) async fn sweep(&mut self) -> Result<(), StopReason> {
-        let defers = self.desk.store.info().defers;
+        let defers = self.desk.store.info().capabilities.defers;
         let mut pace = RateLimit::new(self.rate(self.spread().filter(|_| !defers)));
         let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
         let mut after = 0;

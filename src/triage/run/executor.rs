@@ -192,7 +192,7 @@ impl<'a> RunExecutor<'a> {
             let tally = &self.report.counts().tally;
             tally.planned - tally.not_started - tally.in_doubt
         };
-        let spread = self.spread().filter(|_| self.desk.store.info().defers);
+        let spread = self.spread().filter(|_| self.desk.store.info().capabilities.defers);
         self.schedule = Schedule::new(spread.map(|spread| spread.going_on(reached, Timestamp::now())));
         self.died_by = self
             .record_until_written(false, || undo::died_by(self.ledger, &self.run.id, &self.run.intent.options))

@@ -170,7 +170,7 @@ impl RunExecutor<'_> {
         if ids.is_empty() || self.run.intent.action != Action::Replay {
             return Ok(HashMap::new());
         }
-        let kept = match self.desk.store.outcome_needs_kept() {
+        let kept = match self.desk.store.info().capabilities.outcomes_need_copies {
             true => self.ledger.archived(&self.run.id, ids).await.map_err(SourceError::from)?,
             false => Vec::new(),
         };

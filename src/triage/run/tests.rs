@@ -156,10 +156,11 @@ async fn a_job_in_doubt_of_which_no_trace_is_left_is_reported_and_not_claimed() 
 
 #[tokio::test]
 async fn a_job_in_doubt_is_looked_for_by_what_was_kept_of_it() {
-    let bench = Bench::new(25).await;
+    let fake = MemoryStore::of(25, |info| info.capabilities.outcomes_need_copies = true);
+    let bench = Bench { fake, ..Bench::new(0).await };
     let run = bench.all(Action::Replay).await;
     bench.fake.with(|data| {
-        (data.removes, data.by_kept) = (true, true);
+        data.removes = true;
         data.faults.push_back(InjectedFault::After(dropped()));
     });
     let receipt = bench.execute(&run, small()).await;

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::executor::RunExecutor;
 use crate::domain::job::JobId;
 use crate::ledger::LedgerError;
-use crate::store::{SourceError, TxStatus};
+use crate::store::{Evidence, SourceError, TxStatus};
 
 /// How our transactions on each job ended.
 pub(super) struct TxStatusByJob {
@@ -58,7 +58,8 @@ impl RunExecutor<'_> {
         let wanted: HashSet<&JobId> = ids.iter().collect();
         let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| SourceError::Input(e.to_string()))?;
         // No transaction commits before it was noted: where none was, nothing happened.
-        let noted = self.desk.store.info().remembers && !self.is_delivered_to_command();
+        let noted =
+            self.desk.store.info().capabilities.evidence == Evidence::Transaction && !self.is_delivered_to_command();
         let others = if noted { TxStatus::Undone } else { TxStatus::Unknown };
         let mut tx_status = TxStatusByJob { known: HashMap::new(), others };
         for (name, mut jobs) in notes {

@@ -30,8 +30,8 @@ use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
 use crate::store::{
-    Availability, Cell, Changes, Cursor, Entry, HistogramStep, LayoutOptions, Page, Position, SortKey, SourceError,
-    StoreInfo, Token,
+    Availability, Capabilities, Cell, Changes, Cursor, Entry, Evidence, HistogramStep, Page, Position, SortKey,
+    SourceError, StoreInfo, Token,
 };
 use crate::triage::plan::{ActionScope, Confirm, Plan};
 use crate::tui::StoreChoice;
@@ -188,20 +188,20 @@ fn opened() -> Opened {
         server: "SQLite".into(),
         database: "shop".into(),
         user: String::new(),
-        facets: vec![Facet::Error, Facet::Class],
-        sorts: vec![SortKey::Time, SortKey::Attempts],
         newest_by: None,
-        actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
         destination: None,
-        defers: true,
-        offers: LayoutOptions::default(),
-        renames: false,
-        keeps: false,
-        remembers: true,
         notation: Arc::default(),
         read_only: None,
         replica: false,
         warnings: Vec::new(),
+        capabilities: Capabilities {
+            facets: vec![Facet::Error, Facet::Class],
+            sorts: vec![SortKey::Time, SortKey::Attempts],
+            actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
+            defers: true,
+            evidence: Evidence::Transaction,
+            ..Capabilities::default()
+        },
     };
     Opened { info, production: false, name: "events".into() }
 }

@@ -64,7 +64,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
 fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let theme = canvas.theme;
     let progress = progress(model, area.width < 60);
-    let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.facets);
+    let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.capabilities.facets);
     let room = usize::from(area.width).saturating_sub(2 + progress.as_ref().map_or(0, |p| p.width(theme) + 2));
     let strip = TabStrip {
         count: offered.len(),

@@ -151,7 +151,8 @@ fn scan(model: &Model) -> Option<Phrase<'static>> {
 
 /// Which columns say something: the layout has them, and rows differ in them.
 fn offered(model: &Model) -> Offered {
-    let has = |facet| model.source.opened.as_ref().is_none_or(|opened| opened.info.facets.contains(&facet));
+    let has =
+        |facet| model.source.opened.as_ref().is_none_or(|opened| opened.info.capabilities.facets.contains(&facet));
     let varies = |column| !model.list.is_same(column);
     Offered {
         error: varies(OptionalColumn::Error),

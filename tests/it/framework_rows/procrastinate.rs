@@ -22,7 +22,7 @@ async fn shop() -> Option<Shop> {
 async fn failed_jobs_are_grouped_by_task_and_say_that_no_error_is_recorded() {
     let Some(shop) = shop().await else { return };
     assert_eq!(shop.title, "Procrastinate 3");
-    assert_eq!(shop.store().info().facets.first(), Some(&Facet::Class));
+    assert_eq!(shop.store().info().capabilities.facets.first(), Some(&Facet::Class));
     let dead = exhaust(shop.store(), &Filter::all(), Sort::default(), Cursor::Start, 4).await;
     assert_eq!(dead.len(), 8);
     let by_task = bars(&histogram(shop.store(), Facet::Class, &Filter::all()).await.histogram);

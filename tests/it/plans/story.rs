@@ -101,12 +101,12 @@ impl Teller<'_> {
     /// Everything that is read of a source; returns jobs to act on.
     async fn look(&self) -> Vec<JobId> {
         let (store, all) = (&*self.desk.store, Filter::all());
-        let facet = store.info().facets[0];
+        let facet = store.info().capabilities.facets[0];
         self.phase("a look").await;
         let first = store.changes(None, facet, &all, &budget()).await.expect("a look");
         store.changes(Some(&first.token), facet, &all, &budget()).await.expect("a look");
         self.phase("the estimate").await;
-        for facet in &store.info().facets {
+        for facet in &store.info().capabilities.facets {
             store.count(HistogramQuery::estimate(*facet), &budget()).await.expect("an estimate");
         }
         // A machine that is busy has the page read in several steps.

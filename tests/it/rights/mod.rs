@@ -72,12 +72,12 @@ async fn grant(db: &TestDb, grants: &[String]) {
 /// Looks at everything there is; returns dead jobs.
 async fn look(store: &SqlStore) -> Vec<JobId> {
     let all = Filter::all();
-    for facet in store.info().facets.clone() {
+    for facet in store.info().capabilities.facets.clone() {
         store.count(HistogramQuery::estimate(facet), &budget()).await.expect("an estimate");
         histogram(store, facet, &all).await;
     }
     store.count(HistogramQuery::states(true), &budget()).await.expect("totals");
-    let facet = store.info().facets[0];
+    let facet = store.info().capabilities.facets[0];
     let seen = store.changes(None, facet, &all, &budget()).await.expect("a look");
     store.changes(Some(&seen.token), facet, &all, &budget()).await.expect("a look");
     let query = PageQuery { filter: all.clone(), sort: Sort::default(), cursor: Cursor::Start, limit: 20 };
@@ -103,7 +103,7 @@ async fn the_documented_rights_are_enough_to_look_and_to_act_and_no_more_than_th
         let store = clerk.open(case, false).await.unwrap_or_else(|why| panic!("{named}: {why}"));
         let jobs = look(&store).await;
         assert!(!jobs.is_empty(), "{named}");
-        assert!(store.info().read_only.is_some(), "{named}: {:?}", store.info().actions);
+        assert!(store.info().read_only.is_some(), "{named}: {:?}", store.info().capabilities.actions);
         assert!(store.lacks().iter().all(|(action, _)| action.is_some()), "{named}: {:?}", store.lacks());
         for action in Action::ALL {
             assert!(refusal(&store, action).is_some(), "{named}: {action}");

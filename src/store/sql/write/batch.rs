@@ -298,7 +298,7 @@ impl<'s> BatchWriter<'s> {
     where
         's: 'a,
     {
-        let usual = self.context.info.offers.attempts.first().copied();
+        let usual = self.context.info.capabilities.options.attempts.first().copied();
         let options = &work.batch.options;
         Fill {
             run: &work.batch.run,

@@ -5,7 +5,7 @@ use crate::store::Identity;
 
 /// Jobs that are spread over ten seconds, three in each.
 async fn spread() -> (Bench, RunId) {
-    let bench = Bench { fake: MemoryStore::of(30, |info| info.defers = true), ..Bench::new(0).await };
+    let bench = Bench { fake: MemoryStore::of(30, |info| info.capabilities.defers = true), ..Bench::new(0).await };
     let run = bench.paced(Pacing { spread: Some(10), ..Pacing::default() }).await;
     (bench, run)
 }

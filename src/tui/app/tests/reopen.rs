@@ -14,7 +14,7 @@ fn reopened(change: impl FnOnce(&mut StoreInfo)) -> Reply {
 }
 
 fn disable(info: &mut StoreInfo, action: Action, why: &str) {
-    for (_, availability) in info.actions.iter_mut().filter(|(a, _)| *a == action) {
+    for (_, availability) in info.capabilities.actions.iter_mut().filter(|(a, _)| *a == action) {
         *availability = Availability::Disabled(why.to_owned());
     }
 }
@@ -99,7 +99,7 @@ fn what_the_table_no_longer_offers_is_not_asked_for_again() {
     console.keys("]");
     assert_eq!(console.model.histogram.facet, Facet::Class);
     console.tell(Msg::Outdated(columns_changed(), None));
-    console.answer(Slot::Open, reopened(|info| info.facets = vec![Facet::Error]));
+    console.answer(Slot::Open, reopened(|info| info.capabilities.facets = vec![Facet::Error]));
     assert_eq!(console.model.histogram.facet, Facet::Error);
     assert_eq!(notice(&console), "public.events has other columns now (sla): reloaded");
 }

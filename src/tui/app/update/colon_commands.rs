@@ -53,7 +53,7 @@ static WORDS: &[Word] = &[
         Ok(filter::apply(m, parsed, now))
     }),
     word("by", "FACET", "Counts by a facet.", facet_values, |m, rest, now| {
-        let offered = m.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.facets.clone());
+        let offered = m.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.capabilities.facets.clone());
         match Facet::from_word(rest) {
             Some(facet) if offered.contains(&facet) => Ok(filter::turn_facet(m, facet, now)),
             _ => Err(Facet::unknown(rest, &offered)),
@@ -165,7 +165,7 @@ fn switch(text: &str, now: bool) -> Result<bool, String> {
 }
 
 fn sort(model: &mut Model, rest: &str, now: Timestamp) -> CommandEffects {
-    let offered = model.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.sorts.clone());
+    let offered = model.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.capabilities.sorts.clone());
     let (name, up) = rest.strip_suffix(" up").map_or((rest, false), |name| (name, true));
     let key = match name.trim() {
         "time" | "" => SortKey::Time,

@@ -57,7 +57,7 @@ pub fn refusal(model: &Model, place: KeyContext, command: KeyCommand) -> Option<
     }
     match command {
         KeyCommand::Sort if place == KeyContext::List || place == KeyContext::Histogram => {
-            let sorts = model.source.opened.as_ref().map_or(0, |o| o.info.sorts.len());
+            let sorts = model.source.opened.as_ref().map_or(0, |o| o.info.capabilities.sorts.len());
             (sorts == 0).then(|| "this layout has no order to choose from".into())
         }
         KeyCommand::Wrap
@@ -282,6 +282,7 @@ fn sort(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let Some(opened) = &model.source.opened else { return Vec::new() };
     let orders: Vec<Sort> = opened
         .info
+        .capabilities
         .sorts
         .iter()
         .flat_map(|key| [true, false].map(|descending| Sort { key: *key, descending }))

@@ -193,7 +193,7 @@ fn value_facet(line: &InputLine) -> Option<Facet> {
 
 /// Real values with their counts: those on screen if they are of this facet, else they are asked for.
 fn values_of(model: &mut Model, facet: Facet) -> Vec<Effect> {
-    let offered = model.source.opened.as_ref().is_some_and(|o| o.info.facets.contains(&facet));
+    let offered = model.source.opened.as_ref().is_some_and(|o| o.info.capabilities.facets.contains(&facet));
     if !offered {
         return Vec::new();
     }

@@ -85,7 +85,7 @@ fn turn_pane(model: &mut Model, forward: bool) -> Vec<Effect> {
 }
 
 fn facets(model: &Model) -> Vec<Facet> {
-    model.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.facets.clone())
+    model.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.capabilities.facets.clone())
 }
 
 fn next_tab(model: &mut Model, now: Timestamp) -> Vec<Effect> {

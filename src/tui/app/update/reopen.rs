@@ -57,11 +57,15 @@ pub fn on_reopened(model: &mut Model, result: Result<Opened, SourceError>, now: 
     };
     let mut effects = Vec::new();
     // What it no longer offers is not asked for again.
-    if let Some(first) = info.facets.first().filter(|_| !info.facets.contains(&model.histogram.facet)) {
+    if let Some(first) =
+        info.capabilities.facets.first().filter(|_| !info.capabilities.facets.contains(&model.histogram.facet))
+    {
         model.histogram = HistogramPane::new(*first);
         effects.extend(preview::end(model));
     }
-    if let Some(first) = info.sorts.first().filter(|_| !info.sorts.contains(&model.list.sort.key)) {
+    if let Some(first) =
+        info.capabilities.sorts.first().filter(|_| !info.capabilities.sorts.contains(&model.list.sort.key))
+    {
         model.list.sort.key = *first;
         effects.extend(filter::reload_list(model, now));
     }

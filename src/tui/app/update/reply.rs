@@ -188,12 +188,12 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
         model.live.restart();
     }
     if !again {
-        let facet = opened.info.facets.first().copied().unwrap_or(model.histogram.facet);
+        let facet = opened.info.capabilities.facets.first().copied().unwrap_or(model.histogram.facet);
         model.histogram = crate::tui::app::model::HistogramPane::new(facet);
         model.live.totals = StateTotals::default();
         model.preview = Preview::default();
         model.list.clear();
-        if let Some(key) = opened.info.sorts.first() {
+        if let Some(key) = opened.info.capabilities.sorts.first() {
             model.list.sort.key = *key;
         }
     }

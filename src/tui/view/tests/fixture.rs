@@ -14,7 +14,7 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
 use crate::store::{
-    Availability, Cell, Cursor, Entry, HistogramStep, LayoutOptions, Page, Position, SortKey, StoreInfo,
+    Availability, Capabilities, Cell, Cursor, Entry, Evidence, HistogramStep, Page, Position, SortKey, StoreInfo,
 };
 use crate::triage::plan::{CohortShare, Confirm, Plan};
 use crate::triage::progress::RunProgress;
@@ -128,20 +128,20 @@ fn opened() -> Opened {
         server: "PostgreSQL 15.18".into(),
         database: "shop_production".into(),
         user: "ops".into(),
-        facets: vec![Facet::Error, Facet::Class, Facet::Queue, Facet::State, Facet::Hour],
-        sorts: vec![SortKey::Time, SortKey::Attempts],
         newest_by: None,
-        actions,
         destination: None,
-        defers: true,
-        offers: LayoutOptions::default(),
-        renames: false,
-        keeps: false,
-        remembers: true,
         notation: Arc::default(),
         read_only: None,
         replica: false,
         warnings: Vec::new(),
+        capabilities: Capabilities {
+            facets: vec![Facet::Error, Facet::Class, Facet::Queue, Facet::State, Facet::Hour],
+            sorts: vec![SortKey::Time, SortKey::Attempts],
+            actions,
+            defers: true,
+            evidence: Evidence::Transaction,
+            ..Capabilities::default()
+        },
     };
     Opened { info, production: true, name: "dead_letter_jobs".into() }
 }
