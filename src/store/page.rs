@@ -132,6 +132,8 @@ pub enum ScanMode {
     /// [`Cursor::Unordered`], rows come in no order, though all of them belong behind those that came before; and one that is
     /// changed meanwhile may come twice, or not at all.
     Screen(usize),
+    /// As for a list, with the arguments of each job.
+    Arguments,
     /// For the record of a cohort: rows that arrive meanwhile are not among them, and of each there is what
     /// [`super::Frozen::of`] keeps.
     Cohort,
@@ -146,6 +148,8 @@ pub struct Entry {
     pub position: Position,
     /// By what the job is known across its deaths, as [`crate::domain::job::lineage::stored_form`]; pages leave it out.
     pub lineage: Option<String>,
+    /// The arguments as [`crate::domain::job::JobDetail`] has them; only by [`ScanMode::Arguments`].
+    pub arguments: Option<String>,
 }
 
 /// The rows that one bounded step found, in the order of the list whichever way it was read.

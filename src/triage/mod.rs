@@ -3,6 +3,7 @@
 //! No clock is read and no task is spawned here but where a function says so: the callers hand in the time.
 
 pub mod conformance;
+pub mod contrast;
 pub mod deliver;
 pub mod freeze;
 pub mod live;

@@ -13,6 +13,7 @@ use crate::cli::demo;
 use crate::domain::facet::Facet;
 use crate::domain::time::{AGES, YEAR, parse_span, parse_span_up_to};
 use crate::store::install::{PRESETS, Preset};
+use crate::triage::contrast::SAMPLE;
 
 /// `demo`.
 #[derive(Args, Debug)]
@@ -78,6 +79,32 @@ pub struct StatsArgs {
     /// The form of the answer.
     #[command(flatten)]
     pub output: OutputArg,
+}
+
+/// `contrast`.
+#[derive(Args, Debug)]
+pub struct ContrastArgs {
+    /// The chosen jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// Jobs to compare with; without it other dead jobs of the same class, or all other dead jobs.
+    #[arg(long, value_name = "FILTER", allow_hyphen_values = true, value_parser = super::filter)]
+    pub against: Option<String>,
+    /// Jobs of each side that are read first, the newest.
+    #[arg(long, default_value_t = SAMPLE, value_name = "N", allow_negative_numbers = true, value_parser = sample)]
+    pub sample: usize,
+    /// Counts what the sample shows in all jobs, however many there are.
+    #[arg(long)]
+    pub all: bool,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// Reads how many jobs a sample has.
+fn sample(text: &str) -> Result<usize, String> {
+    let n = text.parse().map_err(|_| "write a number from 100".to_owned())?;
+    if n < 100 { Err("write a number from 100: fewer jobs say nothing".to_owned()) } else { Ok(n) }
 }
 
 /// Reads the word of a facet.

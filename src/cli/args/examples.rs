@@ -36,6 +36,19 @@ const EXAMPLES: Examples = &[
         ],
     ),
     (
+        "contrast",
+        [
+            (
+                "dlq-tui contrast -f 'error:KeyError'",
+                "what these jobs carry, and other dead jobs of their class do not",
+            ),
+            (
+                "dlq-tui contrast -f 'since:1h' --against 'until:1d' --all",
+                "what is new in the last hour, counted in all jobs",
+            ),
+        ],
+    ),
+    (
         "stats",
         [
             ("dlq-tui stats --by queue", "dead jobs by queue"),

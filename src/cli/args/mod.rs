@@ -87,6 +87,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Counts dead jobs by a facet.
     Stats(StatsArgs),
+    /// Shows what jobs have in common that others have not: values of arguments and fields.
+    Contrast(ContrastArgs),
     /// Lists dead jobs, newest first.
     List(ListArgs),
     /// Writes dead jobs with everything that is known of them, or a note on the incident.

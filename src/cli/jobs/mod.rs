@@ -1,5 +1,6 @@
 //! What jobs there are: lists, counts, and one job in full.
 
+pub(crate) mod contrast;
 pub(crate) mod detail_text;
 pub(crate) mod job_json;
 pub(crate) mod list;

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::domain::json::{Document, NodeId, NodeKind};
+use crate::domain::facet::Facet;
+use crate::domain::filter::{Filter, Key};
+use crate::domain::json::{Document, NodeId, NodeKind, quote};
 
 /// Values that are longer are compared by their length alone, in bytes.
 const MAX_VALUE: usize = 64;
@@ -54,8 +56,10 @@ pub enum Test {
     Empty,
     /// White space at the beginning or the end of a text.
     Padded,
-    /// This text, or this number or boolean as it is written.
-    Equals(String),
+    /// This number or boolean, as it is written; or what a field has.
+    Literal(String),
+    /// This text.
+    Text(String),
     /// A value of this kind.
     Kind(ValueKind),
     /// A text whose letters are all of this case.
@@ -107,6 +111,37 @@ pub struct Attribute {
 }
 
 impl Attribute {
+    /// The filter term that selects the jobs which have it; `None` where the filter language has none.
+    pub fn term(&self) -> Option<String> {
+        let (first, keys) = self.path.0.split_first()?;
+        let value = match &self.test {
+            Test::Text(value) | Test::Literal(value) => Some(value.as_str()),
+            Test::Absent | Test::Null | Test::Empty => None,
+            Test::Padded => return self.pattern(r"/^\s|\s$/"),
+            Test::Case(LetterCase::Lower) => return self.pattern(r"/^\P{Lu}*$/"),
+            Test::Case(LetterCase::Upper) => return self.pattern(r"/^\P{Ll}*$/"),
+            _ => return None,
+        };
+        let key = match keys {
+            [] => match Facet::from_word(first) {
+                Some(facet) => return Some(Filter::term_for(facet, value)),
+                None => Key::from_word(first)?,
+            },
+            keys => Key::Arg(keys.to_vec()),
+        };
+        Filter::all().with(&key, value, false).ok().map(|filter| filter.to_string())
+    }
+
+    fn pattern(&self, pattern: &str) -> Option<String> {
+        let (_, keys) = self.path.0.split_first()?;
+        Some(format!("{}:{pattern}", Key::Arg(keys.to_vec()).word()))
+    }
+
+    /// What says most comes first where two are true of the same jobs: fields before arguments.
+    pub(super) fn telling(&self) -> (&Test, usize, &ValuePath) {
+        (&self.test, self.path.0.len(), &self.path)
+    }
+
     /// Whether this follows from the other: an object that is absent has no members.
     pub(super) fn follows_from(&self, other: &Self) -> bool {
         match (&self.test, &other.test) {
@@ -120,6 +155,11 @@ impl Attribute {
 }
 
 impl Test {
+    /// Whether it names one value.
+    pub(super) fn is_value(&self) -> bool {
+        matches!(self, Self::Text(_) | Self::Literal(_))
+    }
+
     /// Whether it only describes a value.
     pub(super) fn is_derived(&self) -> bool {
         matches!(self, Self::Case(_) | Self::Digits { .. } | Self::LengthBelow(_))
@@ -134,7 +174,8 @@ impl fmt::Display for Attribute {
             Test::Null => write!(f, "{path} = null"),
             Test::Empty => write!(f, "{path} is empty"),
             Test::Padded => write!(f, "{path} begins or ends with white space"),
-            Test::Equals(value) => write!(f, "{path} = {value}"),
+            Test::Text(value) => write!(f, "{path} = {}", quote(value)),
+            Test::Literal(value) => write!(f, "{path} = {value}"),
             Test::Kind(kind) => write!(f, "{path} is {}", kind.word()),
             Test::Case(LetterCase::Lower) => write!(f, "{path} has only small letters"),
             Test::Case(LetterCase::Upper) => write!(f, "{path} has only capital letters"),
@@ -182,7 +223,7 @@ impl ComparedJob<'_> {
         for (name, value) in self.fields {
             let path = ValuePath::field(name);
             if let Some(value) = value {
-                each(&path, Test::Equals((*value).to_owned()));
+                each(&path, Test::Literal((*value).to_owned()));
             }
         }
         let Some(document) = self.arguments else { return };
@@ -226,7 +267,7 @@ fn value_tests(document: &Document, node: NodeId, is_secret: bool, each: &mut im
         ValueKind::Boolean | ValueKind::Object | ValueKind::Array => {}
     }
     if value.len() <= MAX_VALUE {
-        each(Test::Equals(value.into_owned()));
+        each(if kind == ValueKind::Text { Test::Text(value.into_owned()) } else { Test::Literal(value.into_owned()) });
     }
 }
 

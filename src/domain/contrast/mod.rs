@@ -5,6 +5,7 @@
 //! Nothing here says that an attribute is the cause of anything.
 
 mod attribute;
+mod recount;
 mod sample;
 mod score;
 
@@ -12,7 +13,10 @@ mod score;
 mod tests;
 
 pub use attribute::{Attribute, ComparedJob, LetterCase, Test, ValueKind, ValuePath};
+pub use recount::Recount;
 pub use score::Counts;
+
+use std::collections::{HashMap, HashSet};
 
 use sample::{Candidate, Sample, Side};
 
@@ -26,21 +30,27 @@ const LEAST_RATIO: f64 = 1.5;
 const CHANCE: f64 = 1e-4;
 /// Attributes that are paired with one another.
 const PAIRED: usize = 32;
-/// How much better a pair has to tell the sides apart than each of the two, and what is derived from a value than what it is.
+/// How much better what is derived from a value has to tell the sides apart than what the value is.
 const GAIN: f64 = 1.1;
+/// The share of the chosen with one of the two that a pair has to keep.
+const PAIR_KEEPS: f64 = 0.8;
+/// The share of the others with one of the two that it may leave.
+const PAIR_LEAVES: f64 = 0.5;
 
 /// An attribute, or a pair of them, that tells the chosen jobs from the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// One or two.
     pub attributes: Vec<Attribute>,
+    /// What the same jobs of the sample have, and no other.
+    pub also: Vec<Attribute>,
     /// Jobs that have all of them.
     pub counts: Counts,
     score: f64,
 }
 
 /// Compares chosen jobs with others, both of which are added one at a time.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Contrast(Sample);
 
 impl Contrast {
@@ -65,57 +75,103 @@ impl Contrast {
         let least = ((all.chosen as f64 * LEAST_SUPPORT).ceil() as u64).max(LEAST_JOBS);
         let candidates = self.0.candidates(least);
         let tried = candidates.len() as f64;
-        let mut singles: Vec<(Candidate, f64)> = candidates
+        let singles = self.singles(candidates);
+        let mut differences: Vec<Difference> = singles.iter().map(|single| single.difference.clone()).collect();
+        differences.retain(|single| single.is_clear(tried, all));
+        let pairs = self.pairs(&singles, tried);
+        differences.extend(pairs.into_iter().filter(|pair| pair.is_clear(tried * tried / 2.0, all)));
+        sort(&mut differences);
+        differences.truncate(most);
+        differences
+    }
+
+    /// What more of the chosen have, the clearest first; of what the same jobs have, what says most, with the others.
+    fn singles(&self, candidates: Vec<Candidate>) -> Vec<Single> {
+        let all = self.0.all();
+        let mut scored: Vec<(Candidate, f64)> = candidates
             .into_iter()
             .map(|candidate| {
-                let score = candidate.counts.log_likelihood(all);
+                let score = candidate.seen.counts.log_likelihood(all);
                 let score = if candidate.attribute.test.is_derived() { score / GAIN } else { score };
                 (candidate, score)
             })
             .filter(|(_, score)| *score > 0.0)
             .collect();
-        // Of equals, what says most.
-        singles.sort_by(|(a, first), (b, second)| {
-            let by_test = || (&a.attribute.test, &a.attribute.path).cmp(&(&b.attribute.test, &b.attribute.path));
-            second.total_cmp(first).then_with(by_test)
+        scored.sort_by(|(a, first), (b, second)| {
+            second.total_cmp(first).then_with(|| a.attribute.telling().cmp(&b.attribute.telling()))
         });
-        let mut told: Vec<(Candidate, f64)> = Vec::new();
-        for (candidate, score) in singles {
-            if !told.iter().any(|(better, _)| candidate.attribute.follows_from(&better.attribute)) {
-                told.push((candidate, score));
+        let mut singles: Vec<Single> = Vec::new();
+        let mut of_jobs: HashMap<u64, usize> = HashMap::new();
+        for (candidate, score) in scored {
+            let attribute = &candidate.attribute;
+            if singles.iter().any(|better| attribute.follows_from(&better.candidate.attribute)) {
+                continue;
+            }
+            match of_jobs.get(&candidate.seen.jobs) {
+                Some(same) => singles[*same].difference.also.push(candidate.attribute),
+                None => {
+                    of_jobs.insert(candidate.seen.jobs, singles.len());
+                    let attributes = vec![attribute.clone()];
+                    let difference = Difference { attributes, also: Vec::new(), counts: candidate.seen.counts, score };
+                    singles.push(Single { candidate, difference });
+                }
             }
         }
-        let mut differences = self.pairs(&told, tried, all);
-        let clear = |score: f64, counts: Counts, tried: f64| {
-            score > least_score(tried) && counts.risk_ratio(all) >= LEAST_RATIO
-        };
-        differences.retain(|pair| clear(pair.score, pair.counts, tried * tried / 2.0));
-        let singles = told.into_iter().filter(|(single, score)| clear(*score, single.counts, tried));
-        differences.extend(singles.map(|(single, score)| Difference {
-            attributes: vec![single.attribute],
-            counts: single.counts,
-            score,
-        }));
-        differences.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.attributes.cmp(&b.attributes)));
-        differences.truncate(most);
-        differences
+        singles
     }
 
-    /// The pairs that tell the sides apart better than each of the two.
-    fn pairs(&self, singles: &[(Candidate, f64)], tried: f64, all: Counts) -> Vec<Difference> {
-        let paired: Vec<Candidate> = singles.iter().take(PAIRED).map(|(single, _)| single.clone()).collect();
+    /// The pairs that say more than each of the two: kept by nearly all of the chosen that have either, by half of the others, and
+    /// not by chance.
+    fn pairs(&self, singles: &[Single], tried: f64) -> Vec<Difference> {
+        let all = self.0.all();
+        let paired = &singles[..singles.len().min(PAIRED)];
+        let candidates: Vec<Candidate> = paired.iter().map(|single| single.candidate.clone()).collect();
         let mut pairs = Vec::new();
-        for ((first, second), counts) in self.0.pairs(&paired) {
-            let score = counts.log_likelihood(all);
-            let best = singles[first].1.max(singles[second].1);
-            if score > best * GAIN && score > best + least_score(tried) {
-                let mut attributes = [first, second].map(|nth| paired[nth].attribute.clone()).to_vec();
+        let mut known: HashSet<u64> = candidates.iter().map(|candidate| candidate.seen.jobs).collect();
+        let mut found = self.0.pairs(&candidates);
+        found.sort_by_key(|(places, _)| *places);
+        for ((first, second), seen) in found {
+            let (counts, parts) = (seen.counts, [first, second].map(|nth| candidates[nth].seen.counts));
+            let (score, best) =
+                (counts.log_likelihood(all), singles[first].difference.score.max(singles[second].difference.score));
+            let adds = parts.iter().all(|part| {
+                counts.share_of_chosen(all) >= part.share_of_chosen(all) * PAIR_KEEPS
+                    && counts.share_of_others(all) <= part.share_of_others(all) * PAIR_LEAVES
+            });
+            if adds && score > best + least_score(tried) && known.insert(seen.jobs) {
+                let mut attributes = [first, second].map(|nth| candidates[nth].attribute.clone()).to_vec();
                 attributes.sort();
-                pairs.push(Difference { attributes, counts, score });
+                pairs.push(Difference { attributes, also: Vec::new(), counts, score });
             }
         }
         pairs
     }
+}
+
+/// One attribute as it is told.
+struct Single {
+    candidate: Candidate,
+    difference: Difference,
+}
+
+impl Difference {
+    /// Whether it is no chance, where so many were tried.
+    fn is_clear(&self, tried: f64, all: Counts) -> bool {
+        self.score > least_score(tried) && self.counts.risk_ratio(all) >= LEAST_RATIO
+    }
+}
+
+/// Differences by what their counts say of all jobs.
+fn ranked(mut differences: Vec<Difference>, all: Counts) -> Vec<Difference> {
+    for difference in &mut differences {
+        difference.score = difference.counts.log_likelihood(all);
+    }
+    sort(&mut differences);
+    differences
+}
+
+fn sort(differences: &mut [Difference]) {
+    differences.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.attributes.cmp(&b.attributes)));
 }
 
 /// The logarithm of the likelihood ratio that chance alone exceeds once in `1 / CHANCE` times, if so many are tried. Twice the

@@ -22,16 +22,24 @@ pub(super) enum Side {
 /// A path, or what is true of a value there, in the order in which they were first seen.
 type Number = u32;
 
-/// What the jobs of a sample have.
-#[derive(Debug, Default)]
-pub(super) struct Sample {
-    paths: HashMap<ValuePath, PathSeen>,
-    counts: Vec<Counts>,
-    jobs: Vec<SampledJob>,
-    all: Counts,
+/// The jobs that have something.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) counts: Counts,
+    /// A hash of which jobs they are.
+    pub(super) jobs: u64,
 }
 
-#[derive(Debug)]
+/// What the jobs of a sample have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sample {
+    paths: HashMap<ValuePath, PathSeen>,
+    seen: Vec<Seen>,
+    jobs: Vec<SampledJob>,
+    all: Seen,
+}
+
+#[derive(Clone, Debug)]
 struct PathSeen {
     /// Counts the jobs that have it.
     present: Number,
@@ -41,7 +49,7 @@ struct PathSeen {
 }
 
 /// What one job has, in ascending order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct SampledJob {
     side: Side,
     has: Box<[Number]>,
@@ -60,74 +68,76 @@ enum Counted {
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) attribute: Attribute,
-    pub(super) counts: Counts,
+    pub(super) seen: Seen,
     counted: Counted,
 }
 
 impl Sample {
     /// Counts a job. All of the chosen come before the others.
     pub(super) fn add(&mut self, side: Side, job: &ComparedJob<'_>) {
-        let Self { paths, counts, .. } = self;
+        let Self { paths, seen: all_seen, .. } = self;
         let mut has = BTreeSet::new();
         job.attributes(|path, test| {
             if !paths.contains_key(path) {
                 if paths.len() == MAX_PATHS {
                     return;
                 }
-                let seen = PathSeen { present: next(counts), tests: HashMap::new(), values: 0 };
+                let seen = PathSeen { present: next(all_seen), tests: HashMap::new(), values: 0 };
                 paths.insert(path.clone(), seen);
             }
             let Some(path) = paths.get_mut(path) else { return };
             has.insert(path.present);
-            let is_value = matches!(test, Test::Equals(_));
+            let is_value = test.is_value();
             if let Some(number) = path.tests.get(&test) {
                 has.insert(*number);
             } else if side == Side::Chosen && (!is_value || path.values < MAX_VALUES) {
                 path.values += usize::from(is_value);
-                let number = next(counts);
+                let number = next(all_seen);
                 path.tests.insert(test, number);
                 has.insert(number);
             }
         });
+        let job = hash(self.jobs.len());
         for number in &has {
-            counts[*number as usize].add(side);
+            all_seen[*number as usize].add(side, job);
         }
-        self.all.add(side);
+        self.all.add(side, job);
         self.jobs.push(SampledJob { side, has: has.into_iter().collect() });
     }
 
     /// How many jobs there are.
     pub(super) fn all(&self) -> Counts {
-        self.all
+        self.all.counts
     }
 
     /// What at least so many of the chosen have.
     pub(super) fn candidates(&self, least: u64) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         for (path, seen) in &self.paths {
-            let present = self.counts[seen.present as usize];
-            let absent = Counts { chosen: self.all.chosen - present.chosen, others: self.all.others - present.others };
+            let present = self.seen[seen.present as usize];
+            let absent = present.complement(self.all);
             let attribute = |test| Attribute { path: path.clone(), test };
             let counted = Counted::Without(seen.present);
-            candidates.push(Candidate { attribute: attribute(Test::Absent), counts: absent, counted });
+            candidates.push(Candidate { attribute: attribute(Test::Absent), seen: absent, counted });
             // Nearly each job has its own: what is shared is shared by chance.
-            let is_identifier = seen.values > IDENTIFIERS && seen.values as u64 * 10 > present.chosen * 9;
+            let is_identifier = seen.values > IDENTIFIERS && seen.values as u64 * 10 > present.counts.chosen * 9;
             for (test, number) in &seen.tests {
-                if is_identifier && matches!(test, Test::Equals(_)) {
+                if is_identifier && test.is_value() {
                     continue;
                 }
-                let (counts, counted) = (self.counts[*number as usize], Counted::With(*number));
-                candidates.push(Candidate { attribute: attribute(test.clone()), counts, counted });
+                let (seen, counted) = (self.seen[*number as usize], Counted::With(*number));
+                candidates.push(Candidate { attribute: attribute(test.clone()), seen, counted });
             }
         }
-        candidates.retain(|candidate| candidate.counts.chosen >= least);
+        candidates.retain(|candidate| candidate.seen.counts.chosen >= least);
         candidates
     }
 
     /// How many jobs have both, for each pair of at most 64 candidates.
-    pub(super) fn pairs(&self, of: &[Candidate]) -> Vec<((usize, usize), Counts)> {
-        let mut counts: HashMap<(usize, usize), Counts> = HashMap::new();
-        for job in &self.jobs {
+    pub(super) fn pairs(&self, of: &[Candidate]) -> Vec<((usize, usize), Seen)> {
+        let mut pairs: HashMap<(usize, usize), Seen> = HashMap::new();
+        for (nth, job) in self.jobs.iter().enumerate() {
+            let number = hash(nth);
             let has = |number: &Number| job.has.binary_search(number).is_ok();
             let mine: Vec<usize> = (0..of.len())
                 .filter(|nth| match &of[*nth].counted {
@@ -137,22 +147,44 @@ impl Sample {
                 .collect();
             for (nth, first) in mine.iter().enumerate() {
                 for second in &mine[nth + 1..] {
-                    counts.entry((*first, *second)).or_default().add(job.side);
+                    pairs.entry((*first, *second)).or_default().add(job.side, number);
                 }
             }
         }
-        counts.into_iter().collect()
+        pairs.into_iter().collect()
     }
 }
 
 /// A number that nothing has yet.
-fn next(counts: &mut Vec<Counts>) -> Number {
-    counts.push(Counts::default());
-    u32::try_from(counts.len() - 1).unwrap_or(u32::MAX)
+fn next(seen: &mut Vec<Seen>) -> Number {
+    seen.push(Seen::default());
+    u32::try_from(seen.len() - 1).unwrap_or(u32::MAX)
+}
+
+/// Spreads the number of a job over all bits (splitmix64), so that sums of different jobs differ.
+fn hash(nth: usize) -> u64 {
+    let mut hash = (nth as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
+}
+
+impl Seen {
+    fn add(&mut self, side: Side, job: u64) {
+        self.counts.add(side);
+        self.jobs = self.jobs.wrapping_add(job);
+    }
+
+    /// The other jobs.
+    fn complement(self, all: Seen) -> Seen {
+        let Counts { chosen, others } = all.counts;
+        let counts = Counts { chosen: chosen - self.counts.chosen, others: others - self.counts.others };
+        Seen { counts, jobs: all.jobs.wrapping_sub(self.jobs) }
+    }
 }
 
 impl Counts {
-    fn add(&mut self, side: Side) {
+    pub(super) fn add(&mut self, side: Side) {
         match side {
             Side::Chosen => self.chosen += 1,
             Side::Other => self.others += 1,

@@ -115,12 +115,12 @@ fn the_planted_cause_is_the_first_line_on_a_thousand_seeds() {
         let (differences, all) = contrast(seed, cause);
         let first = differences.first().map(line).unwrap_or_default();
         let expected = match cause {
-            Cause::Value => "args.currency = JPY",
+            Cause::Value => "args.currency = \"JPY\"",
             Cause::Null => "args.currency = null",
             Cause::Absent => "args.currency is absent",
             Cause::TrailingSpace => "args.currency begins or ends with white space",
             Cause::OtherType => "args.amount is a text",
-            Cause::Pair => "args.country = DE and args.currency = EUR",
+            Cause::Pair => "args.country = \"DE\" and args.currency = \"EUR\"",
             Cause::None => "",
         };
         assert!(first == expected, "seed {seed}, {cause:?}, {all:?}: {differences:#?}");

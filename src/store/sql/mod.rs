@@ -173,6 +173,7 @@ impl Store for SqlStore {
         match mode {
             ScanMode::List => logged("page", reader.read_page(query, usize::MAX, usize::MAX, budget), rows),
             ScanMode::Screen(screen) => logged("search", reader.search_page(query, screen, budget), rows),
+            ScanMode::Arguments => logged("arguments", reader.read_arguments(query, budget), rows),
             ScanMode::Cohort => logged("freeze", reader.read_cohort(query, budget), rows),
         }
     }

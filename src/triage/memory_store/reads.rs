@@ -194,7 +194,7 @@ fn place(row: &JobRow) -> Position {
 }
 
 pub(super) fn entry_of(row: JobRow) -> Entry {
-    Entry { position: place(&row), row, lineage: None }
+    Entry { position: place(&row), row, lineage: None, arguments: None }
 }
 
 pub(super) fn detail_of(row: JobRow) -> JobDetail {

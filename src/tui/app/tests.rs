@@ -222,7 +222,7 @@ fn entry(n: usize) -> Entry {
         attempts: None,
         max_attempts: None,
     };
-    Entry { row, position: Position { key: Some(n.to_string()), id }, lineage: None }
+    Entry { row, position: Position { key: Some(n.to_string()), id }, lineage: None, arguments: None }
 }
 
 fn page(rows: std::ops::Range<usize>, next: Option<Cursor>) -> Page {

@@ -4,6 +4,7 @@ mod acts;
 mod ask;
 mod checks;
 mod config;
+mod contrast;
 mod demo;
 mod destinations;
 mod drafts;

@@ -109,7 +109,7 @@ pub(crate) fn read(layout: &Layout, row: Row) -> Result<Read> {
     };
     let lineage = cells.text()?.map(|lineage| lineage::stored_form(&lineage));
     Ok(Read {
-        entry: Entry { row, position, lineage },
+        entry: Entry { row, position, lineage, arguments: None },
         message,
         arguments,
         hit: cells.int().ok().flatten().is_none_or(|n| n != 0),

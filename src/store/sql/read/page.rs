@@ -11,7 +11,7 @@ use crate::domain::text::Untrusted;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::{read, select};
+use crate::store::sql::query::columns::{Read, read, select};
 use crate::store::sql::query::layout::Expr;
 use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::row_snapshot::{RelatedRow, row_of};
@@ -74,16 +74,28 @@ impl<'s> Reader<'s> {
         budget: &Budget,
     ) -> Result<Page> {
         let judge = WhereClause::new(&self.context.layout, &query.filter, self.context.server_now());
-        let mut scan = Scan { apart, newest, ..self.scan(&judge, query.sort, budget) };
+        let scan = Scan { apart, newest, ..self.scan(&judge, query.sort, budget) };
+        self.page_of(scan, query, &judge, false).await
+    }
+
+    /// A page with the arguments of each job.
+    pub(crate) async fn read_arguments(self, query: PageQuery, budget: &Budget) -> Result<Page> {
+        let mut judge = WhereClause::new(&self.context.layout, &query.filter, self.context.server_now());
+        judge.extras.arguments = true;
+        self.page_of(self.scan(&judge, query.sort, budget), query, &judge, true).await
+    }
+
+    async fn page_of(self, mut scan: Scan<'_>, query: PageQuery, judge: &WhereClause<'_>, keeps: bool) -> Result<Page> {
         scan.outlook = self.estimate(&scan).await?;
         let step = scan.step(&query.cursor, query.limit.max(1)).await?;
         let (sort, forward) = (query.sort, query.cursor.is_forward());
         let next = step.last.clone().map(if forward { Cursor::After } else { Cursor::Before });
         let scanned = match step.looked_at {
-            Some(rows) => Some(Scanned { rows, share: self.share_of(&step, &judge, sort, forward).await }),
+            Some(rows) => Some(Scanned { rows, share: self.share_of(&step, judge, sort, forward).await }),
             None => None,
         };
-        let mut entries: Vec<Entry> = step.rows.into_iter().map(|r| r.entry).collect();
+        let entry = |read: Read| Entry { arguments: read.arguments.filter(|_| keeps), ..read.entry };
+        let mut entries: Vec<Entry> = step.rows.into_iter().map(entry).collect();
         if !forward {
             entries.reverse();
         }

@@ -1,0 +1,196 @@
+//! What chosen jobs have in common and others do not: which jobs are compared, and reading them in bounded steps.
+
+use std::collections::HashMap;
+
+use super::StoreContext;
+use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, Recount};
+use crate::domain::facet::Facet;
+use crate::domain::filter::{Filter, Key};
+use crate::domain::json::Document;
+use crate::domain::text::Untrusted;
+use crate::store::{Budget, Cursor, Entry, PageQuery, ScanMode, Sort, SourceError};
+
+/// Jobs of each side that a sample has.
+pub const SAMPLE: usize = 10_000;
+/// Jobs that are read at a time.
+const STEP: usize = 500;
+/// Differences that are told.
+const MOST: usize = 20;
+/// Fewer other jobs say nothing.
+const FEWEST: u64 = 30;
+/// The share of the chosen jobs whose classes the baseline has, in percent: few jobs of many other classes are left out.
+const CLASSES_SHARE: usize = 95;
+/// Classes that a baseline has at the most.
+const CLASSES: usize = 20;
+
+/// Facets that are compared; error class and fingerprint are what was chosen by.
+const FACETS: [Facet; 5] = [Facet::Class, Facet::Queue, Facet::Worker, Facet::Reason, Facet::Hour];
+
+/// What is compared.
+#[derive(Clone, Debug)]
+pub struct ContrastQuery {
+    /// The chosen jobs; resolved.
+    pub chosen: Filter,
+    /// The others; without it, other dead jobs of the same class, or all others. Resolved.
+    pub against: Option<Filter>,
+    /// Jobs of each side that are read at first; [`SAMPLE`] is usual.
+    pub sample: usize,
+    /// Whether all jobs are counted afterwards.
+    pub counts_all: bool,
+}
+
+/// What the chosen jobs are compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Baseline {
+    /// Other dead jobs of these classes.
+    SameClasses(Vec<String>),
+    /// All other dead jobs.
+    AllOthers,
+    /// What the operator named.
+    Named(Filter),
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug)]
+pub struct ContrastReport {
+    /// What the jobs were compared with.
+    pub baseline: Baseline,
+    /// The differences, the clearest first.
+    pub differences: Vec<Difference>,
+    /// How many jobs were read.
+    pub jobs: Counts,
+    /// Whether there are more jobs than were read.
+    pub is_sample: bool,
+}
+
+/// How far a comparison has got: jobs read so far.
+pub type Progress<'a> = &'a mut (dyn FnMut(u64) + Send);
+
+/// Compares the newest jobs of both sides, and counts all of them where that is asked for.
+///
+/// # Errors
+/// When the source fails, or the budget is cancelled.
+pub async fn contrast(
+    desk: &StoreContext,
+    query: &ContrastQuery,
+    budget: &Budget,
+    on_progress: Progress<'_>,
+) -> Result<ContrastReport, SourceError> {
+    let reader = JobReader { desk, budget, chosen: &query.chosen };
+    let mut contrast = Contrast::default();
+    let mut classes: HashMap<Option<Untrusted>, usize> = HashMap::new();
+    let mut more = reader
+        .read(std::slice::from_ref(&query.chosen), query.sample, on_progress, &mut |entry, job| {
+            *classes.entry(entry.row.job_class.clone()).or_default() += 1;
+            contrast.add_chosen(job);
+        })
+        .await?;
+    let (mut baseline, mut others) = match &query.against {
+        Some(filter) => (Baseline::Named(filter.clone()), vec![filter.clone()]),
+        None => same_classes(&query.chosen, &classes).unwrap_or_else(|| all_others(&query.chosen)),
+    };
+    loop {
+        let mut compared = contrast.clone();
+        let add = &mut |_: &Entry, job: &ComparedJob<'_>| compared.add_other(job);
+        let has_more = reader.read(&others, query.sample, on_progress, add).await?;
+        if compared.jobs().others < FEWEST && matches!(baseline, Baseline::SameClasses(_)) {
+            (baseline, others) = all_others(&query.chosen);
+            continue;
+        }
+        more |= has_more;
+        contrast = compared;
+        break;
+    }
+    let (differences, jobs) = (contrast.differences(MOST), contrast.jobs());
+    let report = ContrastReport { baseline, differences, jobs, is_sample: more };
+    if !more || !query.counts_all {
+        return Ok(report);
+    }
+    let mut recount = Recount::of(report.differences);
+    let chosen = std::slice::from_ref(&query.chosen);
+    reader.read(chosen, usize::MAX, on_progress, &mut |_, job| recount.add_chosen(job)).await?;
+    reader.read(&others, usize::MAX, on_progress, &mut |_, job| recount.add_other(job)).await?;
+    let (differences, jobs) = recount.done();
+    Ok(ContrastReport { differences, jobs, is_sample: false, ..report })
+}
+
+/// Other jobs of the classes of the chosen ones, where these are few and were not chosen by them alone.
+fn same_classes(chosen: &Filter, classes: &HashMap<Option<Untrusted>, usize>) -> Option<(Baseline, Vec<Filter>)> {
+    let all: usize = classes.values().sum();
+    let mut by_size: Vec<(&str, usize)> =
+        classes.iter().filter_map(|(class, n)| Some((class.as_ref()?.exact(), *n))).collect();
+    by_size.sort_by_key(|(class, n)| (std::cmp::Reverse(*n), *class));
+    let (mut names, mut covered) = (Vec::new(), 0);
+    for (class, n) in by_size {
+        if covered * 100 < all * CLASSES_SHARE {
+            names.push(class);
+            covered += n;
+        }
+    }
+    if covered * 100 < all * CLASSES_SHARE || names.len() > CLASSES {
+        return None;
+    }
+    let values: Vec<Option<&str>> = names.iter().copied().map(Some).collect();
+    let others = chosen.without(&Key::Class).complement();
+    let narrowed: Vec<Filter> = others.iter().filter_map(|part| part.narrow(Facet::Class, &values).ok()).collect();
+    let names = names.into_iter().map(str::to_owned).collect();
+    (!narrowed.is_empty()).then_some((Baseline::SameClasses(names), narrowed))
+}
+
+fn all_others(chosen: &Filter) -> (Baseline, Vec<Filter>) {
+    (Baseline::AllOthers, chosen.complement())
+}
+
+/// Reads jobs with what is compared of them.
+struct JobReader<'a> {
+    desk: &'a StoreContext,
+    budget: &'a Budget,
+    chosen: &'a Filter,
+}
+
+impl JobReader<'_> {
+    /// Reads at most `most` jobs of the filters, newest first, and says whether there are more.
+    async fn read(
+        &self,
+        filters: &[Filter],
+        most: usize,
+        on_progress: Progress<'_>,
+        each: &mut (dyn FnMut(&Entry, &ComparedJob<'_>) + Send),
+    ) -> Result<bool, SourceError> {
+        let mut left = most;
+        for filter in filters {
+            let mut next = Some(Cursor::Start);
+            while let Some(cursor) = next {
+                if left == 0 {
+                    return Ok(true);
+                }
+                let limit = STEP.min(left);
+                let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor, limit };
+                let page = self.desk.scan(query, ScanMode::Arguments, self.budget).await?;
+                for entry in &page.entries {
+                    self.compare(entry, each);
+                }
+                on_progress(page.entries.len() as u64);
+                left = left.saturating_sub(page.entries.len());
+                next = page.next;
+            }
+        }
+        Ok(false)
+    }
+
+    fn compare(&self, entry: &Entry, each: &mut (dyn FnMut(&Entry, &ComparedJob<'_>) + Send)) {
+        let asks = |key: &Key| self.chosen.clauses().iter().any(|clause| clause.key == *key);
+        // What was chosen by is no news.
+        let facets = FACETS.into_iter().filter(|facet| !asks(&Key::of_facet(*facet)));
+        let mut values: Vec<(&str, Option<String>)> = facets
+            .map(|facet| (facet.word(), facet.value_of(&entry.row).map(|value| value.exact().to_owned())))
+            .collect();
+        values.push(("attempts", entry.row.attempts.map(|n| n.to_string()).filter(|_| !asks(&Key::Attempts))));
+        let fields: Vec<(&str, Option<&str>)> = values.iter().map(|(name, value)| (*name, value.as_deref())).collect();
+        let document = entry.arguments.as_deref().and_then(|text| Document::parse(text).ok());
+        let redactor = &self.desk.redactor;
+        let is_secret = |key: &str| !redactor.reveals() && redactor.is_secret_name(key);
+        let job = ComparedJob { fields: &fields, arguments: document.as_ref(), is_secret: &is_secret };
+        each(entry, &job);
+    }
+}
