@@ -33,18 +33,26 @@ use crate::store::{Cell, Changes, HistogramStep, Token};
 pub type FacetValue = Option<Untrusted>;
 
 /// The recent past by bucket and value.
-type RecentBuckets = BTreeMap<i64, HashMap<FacetValue, u64>>;
+type RecentBuckets = BTreeMap<i64, BTreeMap<FacetValue, RecentJobs>>;
+
+/// Jobs of a value in recent buckets.
+#[derive(Clone, Debug, Default)]
+struct RecentJobs {
+    n: u64,
+    first_seen: Option<Timestamp>,
+    last_seen: Option<Timestamp>,
+    example: Option<Untrusted>,
+}
 
 /// The counts of one facet under one filter, kept up to date by looks.
 #[derive(Clone, Debug)]
 pub struct LiveCounts {
+    /// The full count, less what it has of the recent past.
     base: Histogram,
-    /// The recent past as it was last counted: what the next look replaces.
+    /// The recent past as it was last counted: what the next poll replaces.
     recent: RecentBuckets,
     /// The first bucket that was counted by itself: earlier ones are known as a part of the full count alone.
     recent_from: i64,
-    /// Jobs that came (positive) or went since the full count.
-    drift: HashMap<FacetValue, Drift>,
     /// Whether something may have changed since the full count.
     is_changed: bool,
     /// Looks since the count, each with the first bucket that it read again; without those that a later one covers, so that
@@ -55,16 +63,6 @@ pub struct LiveCounts {
     latest: Option<Timestamp>,
     arrivals: Arrivals,
     news: NewValues,
-}
-
-/// How far a value is from the full count.
-#[derive(Clone, Debug, Default)]
-struct Drift {
-    /// Jobs that looks added or took away.
-    seen: i64,
-    first_seen: Option<Timestamp>,
-    last_seen: Option<Timestamp>,
-    example: Option<Untrusted>,
 }
 
 impl LiveCounts {
@@ -94,57 +92,49 @@ impl LiveCounts {
         self.take_in(cells, changes.server_time)
     }
 
-    fn from_count(base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> Self {
-        let news = NewValues::of_first_count(&base);
-        let as_of = base.as_of;
-        let (recent, recent_from, arrivals) =
-            (by_bucket(recent), recent_from.unwrap_or(i64::MIN), Arrivals::new(as_of));
-        let (looked, latest, drift) = (Vec::new(), latest(&base), HashMap::new());
-        Self { base, recent, recent_from, drift, is_changed: false, looked, as_of, latest, arrivals, news }
+    fn from_count(counted: Histogram, recent: &[Cell], recent_from: Option<i64>) -> Self {
+        let recent = by_bucket(recent);
+        Self {
+            news: NewValues::of_first_count(&counted),
+            latest: latest(&counted),
+            arrivals: Arrivals::new(counted.as_of),
+            as_of: counted.as_of,
+            base: older(counted, &recent),
+            recent,
+            recent_from: recent_from.unwrap_or(i64::MIN),
+            is_changed: false,
+            looked: Vec::new(),
+        }
     }
 
-    fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
-        self.looked.retain(|(at, _)| *at > base.as_of);
-        let later = recent_from.zip(self.looked.first()).map(|(from, (_, looked))| (from, *looked));
+    fn count_again(&mut self, counted: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
+        let before = self.histogram();
+        self.as_of = self.as_of.max(counted.as_of);
+        self.latest = self.latest.max(latest(&counted));
         self.recent_from = recent_from.unwrap_or(i64::MIN);
-        self.find_late(&base);
-        self.latest = self.latest.max(latest(&base));
-        self.base = base;
-        let mut counted = by_bucket(recent);
-        let Some((from, looked)) = later else {
-            self.as_of = self.as_of.max(self.base.as_of);
-            self.recent = counted;
-            self.drift.clear();
-            self.is_changed = false;
-            return false;
-        };
-        let was = by_value(&counted);
-        // What no look has read since the count did, the count knows better: rows may have changed behind the looks.
-        let known = self.recent.split_off(&looked.max(from));
-        counted.split_off(&looked);
-        counted.extend(known);
-        self.recent = counted;
-        let is = by_value(&self.recent);
-        for drift in self.drift.values_mut() {
-            drift.seen = 0;
+        self.looked.retain(|(at, _)| *at > counted.as_of);
+        // What no poll has read since the count did, the count knows better: rows may have changed behind the polls.
+        let looked = self.looked.first().filter(|_| recent_from.is_some()).map(|(_, from)| *from);
+        let known = looked.map(|from| self.recent.split_off(&from.max(self.recent_from)));
+        self.recent = by_bucket(recent);
+        self.base = older(counted, &self.recent);
+        if let Some((from, known)) = looked.zip(known) {
+            self.recent.split_off(&from);
+            self.recent.extend(known);
         }
-        for value in was.keys().chain(is.keys()).collect::<std::collections::HashSet<_>>() {
-            let count = |of: &HashMap<FacetValue, u64>| signed(of.get(value).copied().unwrap_or(0));
-            self.drift.entry(value.clone()).or_default().seen = count(&is) - count(&was);
-        }
-        self.drift.retain(|_, drift| drift.seen != 0);
-        true
+        self.is_changed = looked.is_some();
+        self.find_late(&before);
+        self.is_changed
     }
 
-    /// Counts as deaths what a full count finds and no look could see: jobs that are older than the recent past and died
+    /// Counts as deaths what a full count finds and no poll could see: jobs that are older than the recent past and died
     /// meanwhile, as an event does whose retries took hours. Where jobs of a value went as well they hide each other, so
     /// that growth is rather too small.
-    fn find_late(&mut self, base: &Histogram) {
-        let before: HashMap<&FacetValue, u64> = self.base.bars.iter().map(|bar| (&bar.value, bar.count.n)).collect();
-        for bar in &base.bars {
-            let seen = self.drift.get(&bar.value).map_or(0, |drift| drift.seen);
-            let known = before.get(&bar.value).copied().unwrap_or(0).saturating_add_signed(seen);
-            self.arrivals.add(&bar.value, bar.count.n.saturating_sub(known), base.as_of);
+    fn find_late(&mut self, before: &Histogram) {
+        let known: HashMap<&FacetValue, u64> = before.bars.iter().map(|bar| (&bar.value, bar.count.n)).collect();
+        for bar in self.histogram().bars {
+            let late = bar.count.n.saturating_sub(known.get(&bar.value).copied().unwrap_or(0));
+            self.arrivals.add(&bar.value, late, self.base.as_of);
         }
     }
 
@@ -153,22 +143,15 @@ impl LiveCounts {
         self.as_of = self.as_of.max(at);
         let Some((from, cells)) = cells else { return 0 };
         self.is_changed = true;
-        let from = from.max(self.recent_from);
         // A poll may reach back farther than the count did by buckets.
-        let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.bucket >= from).collect();
+        let from = from.max(self.recent_from);
         self.looked.retain(|(_, earlier)| *earlier < from);
         self.looked.push((at, from));
         let known = self.recent.split_off(&from);
-        let came = arrivals::came(&known, &cells, self.latest);
+        let mut found = by_bucket(cells.iter().filter(|cell| cell.bucket >= from));
+        let came = arrivals::came(&known, &found, self.latest);
         self.latest = cells.iter().map(|cell| cell.last_seen).fold(self.latest, Option::max);
-        let was = by_value(&known);
-        let mut is: HashMap<FacetValue, u64> = HashMap::new();
-        for cell in &cells {
-            *is.entry(cell.value.clone()).or_default() += cell.n;
-            self.drift.entry(cell.value.clone()).or_default().saw(cell);
-        }
-        self.recent.append(&mut by_bucket(cells));
-        self.apply(&was, &is);
+        self.recent.append(&mut found);
         for (value, came) in &came {
             self.arrivals.add(value, came.died, at);
         }
@@ -177,14 +160,15 @@ impl LiveCounts {
 
     /// The counts as they are now, in the order of the facet, with trends.
     pub fn histogram(&self) -> Histogram {
-        let mut bars: Vec<Bar> = self.base.bars.iter().map(|bar| self.bar(bar)).collect();
-        let listed: std::collections::HashSet<&FacetValue> = self.base.bars.iter().map(|bar| &bar.value).collect();
-        let added = self.drift.iter().filter(|(value, drift)| !listed.contains(value) && drift.seen > 0);
-        bars.extend(added.map(|(value, _)| self.bar(&empty(value.clone()))));
+        let mut recent = by_value(&self.recent);
+        let n = recent.values().fold(self.base.total.n, |sum, jobs| sum.saturating_add(jobs.n));
+        let mut bar = |older: &Bar| self.bar(older, recent.remove(&older.value).unwrap_or_default());
+        let mut bars: Vec<Bar> = self.base.bars.iter().map(&mut bar).collect();
+        bars.extend(recent.into_iter().map(|(value, jobs)| self.bar(&Bar::new(value.clone(), Count::exact(0)), jobs)));
         bars.retain(|bar| bar.count.n > 0 || bar.count.exactness != Exactness::Exact);
         self.base.facet.sort(&mut bars);
-        let net = self.drift.values().map(|drift| drift.seen).sum();
-        Histogram { bars, total: self.moved(self.base.total, net), as_of: self.as_of, ..self.base.clone() }
+        let total = self.marked(Count { n, ..self.base.total });
+        Histogram { bars, total, as_of: self.as_of, ..self.base.clone() }
     }
 
     /// Deaths over the last five minutes. While watching has not gone on for so long, the last two slots of the trends
@@ -218,7 +202,7 @@ impl LiveCounts {
     /// counted by. What died between the two counts is in neither.
     pub fn follow(&mut self, earlier: &LiveCounts) {
         self.arrivals.follow(&earlier.arrivals, earlier.trend_growth());
-        let (before, now) = (earlier.histogram().total, self.base.total);
+        let (before, now) = (earlier.histogram().total, self.histogram().total);
         if [before, now].iter().all(|total| total.exactness != Exactness::AtLeast) {
             self.arrivals.add_unknown(now.n.saturating_sub(before.n), self.base.as_of);
         }
@@ -256,43 +240,30 @@ impl LiveCounts {
         self.is_changed
     }
 
-    fn apply(&mut self, before: &HashMap<FacetValue, u64>, now: &HashMap<FacetValue, u64>) {
-        let values: std::collections::HashSet<&FacetValue> = before.keys().chain(now.keys()).collect();
-        for value in values {
-            let count = |of: &HashMap<FacetValue, u64>| of.get(value).copied().unwrap_or(0);
-            let (was, is) = (count(before), count(now));
-            self.drift.entry(value.clone()).or_default().seen += signed(is) - signed(was);
-        }
-        self.drift.retain(|_, drift| drift.seen != 0);
-    }
-
-    fn bar(&self, base: &Bar) -> Bar {
-        let none = Drift::default();
-        let drift = self.drift.get(&base.value).unwrap_or(&none);
+    fn bar(&self, older: &Bar, recent: RecentJobs) -> Bar {
         Bar {
-            value: base.value.clone(),
-            count: self.moved(base.count, drift.seen),
-            first_seen: earliest(base.first_seen, drift.first_seen),
-            last_seen: base.last_seen.max(drift.last_seen),
-            trend: self.arrivals.trend(&base.value, &base.trend, self.base.as_of),
-            example: base.example.as_ref().or(drift.example.as_ref()).cloned(),
+            value: older.value.clone(),
+            count: self.marked(Count { n: older.count.n.saturating_add(recent.n), ..older.count }),
+            first_seen: earliest(older.first_seen, recent.first_seen),
+            last_seen: older.last_seen.max(recent.last_seen),
+            trend: self.arrivals.trend(&older.value, &older.trend, self.base.as_of),
+            example: older.example.clone().or(recent.example),
         }
     }
 
-    /// A count of the full count, moved by what was seen since.
-    fn moved(&self, count: Count, by: i64) -> Count {
-        let exactness = if self.is_in_doubt() { Exactness::Estimate.max(count.exactness) } else { count.exactness };
-        Count { n: count.n.saturating_add_signed(by), exactness }
+    /// A count with the mark that it has now.
+    fn marked(&self, count: Count) -> Count {
+        let exactness = if self.is_changed { Exactness::Estimate.max(count.exactness) } else { count.exactness };
+        Count { exactness, ..count }
     }
 }
 
-impl Drift {
-    fn saw(&mut self, cell: &Cell) {
-        self.first_seen = earliest(self.first_seen, cell.first_seen);
-        self.last_seen = self.last_seen.max(cell.last_seen);
-        if self.example.is_none() {
-            self.example.clone_from(&cell.example);
-        }
+impl RecentJobs {
+    fn add(&mut self, n: u64, seen: [Option<Timestamp>; 2], example: Option<&Untrusted>) {
+        self.n = self.n.saturating_add(n);
+        self.first_seen = earliest(self.first_seen, seen[0]);
+        self.last_seen = self.last_seen.max(seen[1]);
+        self.example = self.example.take().or_else(|| example.cloned());
     }
 }
 
@@ -301,24 +272,31 @@ fn latest(counted: &Histogram) -> Option<Timestamp> {
     counted.bars.iter().filter_map(|bar| bar.last_seen).max()
 }
 
+/// A full count less these jobs, which are among those that it has.
+fn older(mut counted: Histogram, recent: &RecentBuckets) -> Histogram {
+    let recent = by_value(recent);
+    for bar in &mut counted.bars {
+        bar.count.n = bar.count.n.saturating_sub(recent.get(&bar.value).map_or(0, |jobs| jobs.n));
+    }
+    counted.total.n = recent.values().fold(counted.total.n, |n, jobs| n.saturating_sub(jobs.n));
+    counted
+}
+
 fn by_bucket<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> RecentBuckets {
     let mut recent = RecentBuckets::new();
     for cell in cells {
-        *recent.entry(cell.bucket).or_default().entry(cell.value.clone()).or_default() += cell.n;
+        let jobs = recent.entry(cell.bucket).or_default().entry(cell.value.clone()).or_default();
+        jobs.add(cell.n, [cell.first_seen, cell.last_seen], cell.example.as_ref());
     }
     recent
 }
 
-fn by_value(recent: &RecentBuckets) -> HashMap<FacetValue, u64> {
-    let mut sums: HashMap<FacetValue, u64> = HashMap::new();
-    for (value, n) in recent.values().flatten() {
-        *sums.entry(value.clone()).or_default() += n;
+fn by_value(recent: &RecentBuckets) -> HashMap<&FacetValue, RecentJobs> {
+    let mut sums: HashMap<&FacetValue, RecentJobs> = HashMap::new();
+    for (value, jobs) in recent.values().flatten() {
+        sums.entry(value).or_default().add(jobs.n, [jobs.first_seen, jobs.last_seen], jobs.example.as_ref());
     }
     sums
-}
-
-fn empty(value: FacetValue) -> Bar {
-    Bar::new(value, Count::exact(0))
 }
 
 /// The earlier of two times, where either is known.
@@ -327,8 +305,4 @@ pub(super) fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Tim
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
     }
-}
-
-fn signed(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }

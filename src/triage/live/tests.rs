@@ -23,7 +23,7 @@ impl Table {
                     bar.first_seen = earliest(bar.first_seen, at);
                     bar.last_seen = bar.last_seen.max(at);
                 }
-                None => bars.push(Bar { first_seen: at, last_seen: at, count: Count::exact(1), ..empty(value) }),
+                None => bars.push(Bar { first_seen: at, last_seen: at, ..Bar::new(value, Count::exact(1)) }),
             }
         }
         let total = Count::exact(self.0.len() as u64);
