@@ -25,13 +25,13 @@ pub struct Growth {
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
     since: Timestamp,
-    are_any: bool,
-    seen: VecDeque<(Timestamp, FacetValue, u64)>,
-    /// Deaths that were seen while another facet was counted.
-    before: Vec<(Timestamp, u64)>,
+    /// When deaths were seen, how many, and of which value: of `None` where another facet was counted then, or nobody knows.
+    seen: VecDeque<(Timestamp, Option<FacetValue>, u64)>,
     /// What trends told when watching began.
     told: Option<ReportedDeaths>,
-    unseen: u64,
+    /// All that were seen under this facet.
+    total: u64,
+    are_any: bool,
 }
 
 /// Deaths by the trends of a count.
@@ -46,22 +46,17 @@ pub(super) struct ReportedDeaths {
 
 impl Arrivals {
     pub(super) fn new(since: Timestamp) -> Self {
-        Self { since, are_any: false, seen: VecDeque::new(), before: Vec::new(), told: None, unseen: 0 }
+        Self { since, seen: VecDeque::new(), told: None, total: 0, are_any: false }
     }
 
-    /// Goes on from what was seen while another facet was counted, and from what was `told` then.
-    pub(super) fn follow(&mut self, earlier: &Arrivals, told: Option<ReportedDeaths>) {
-        let seen = earlier.seen.iter().map(|(at, _, n)| (*at, *n));
-        self.before = earlier.before.iter().copied().chain(seen).collect();
-        (self.since, self.are_any, self.told) = (earlier.since, earlier.are_any, told);
-    }
-
-    /// Deaths between two counts, of which nobody knows the value.
-    pub(super) fn add_unknown(&mut self, n: u64, at: Timestamp) {
-        if n > 0 {
-            self.before.push((at, n));
-            self.are_any = true;
+    /// Goes on from what was seen while another facet was counted, from what was `told` then, and from `unknown` deaths between
+    /// the two counts.
+    pub(super) fn follow(&mut self, earlier: &Arrivals, told: Option<ReportedDeaths>, unknown: u64, at: Timestamp) {
+        self.seen = earlier.seen.iter().map(|(at, _, n)| (*at, None, *n)).collect();
+        if unknown > 0 {
+            self.seen.push_back((at, None, unknown));
         }
+        (self.since, self.are_any, self.told) = (earlier.since, earlier.are_any || unknown > 0, told);
     }
 
     pub(super) fn reported(&self) -> Option<ReportedDeaths> {
@@ -70,15 +65,14 @@ impl Arrivals {
 
     pub(super) fn add(&mut self, value: &FacetValue, n: u64, at: Timestamp) {
         if n > 0 {
-            self.seen.push_back((at, value.clone(), n));
-            self.unseen += n;
+            self.seen.push_back((at, Some(value.clone()), n));
+            self.total += n;
             self.are_any = true;
         }
         let oldest = at.before(SLOT * SLOTS as u32);
         while self.seen.front().is_some_and(|(at, _, _)| *at < oldest) {
             self.seen.pop_front();
         }
-        self.before.retain(|(at, _)| *at >= oldest);
     }
 
     pub(super) fn growth(&self, now: Timestamp) -> Growth {
@@ -91,28 +85,23 @@ impl Arrivals {
 
     /// Deaths seen after `at`.
     pub(super) fn after(&self, at: Timestamp) -> u64 {
-        let seen = self.seen.iter().map(|(seen, _, n)| (*seen, *n)).chain(self.before.iter().copied());
-        seen.filter(|(seen, _)| *seen > at).map(|(_, n)| n).sum()
+        self.seen.iter().filter(|(seen, _, _)| *seen > at).map(|(_, _, n)| n).sum()
     }
 
-    pub(super) fn unseen(&self) -> u64 {
-        self.unseen
-    }
-
-    pub(super) fn seen(&mut self) {
-        self.unseen = 0;
+    pub(super) fn total(&self) -> u64 {
+        self.total
     }
 
     /// The trend of a value: the store's, with what was seen since in its last slot, or one of our own.
     pub(super) fn trend(&self, value: &FacetValue, stored: &[u32], as_of: Timestamp) -> Vec<u32> {
-        let of_value = self.seen.iter().filter(|(_, seen, _)| seen == value);
+        let of_value = self.seen.iter().filter(|(_, seen, _)| seen.as_ref() == Some(value));
         if let Some((last, earlier)) = stored.split_last() {
             let since: u64 = of_value.filter(|(at, _, _)| *at > as_of).map(|(_, _, n)| n).sum();
             let mut trend = earlier.to_vec();
             trend.push(last.saturating_add(small(since)));
             return trend;
         }
-        let Some((newest, _, _)) = self.seen.back() else { return Vec::new() };
+        let Some((newest, _, _)) = self.seen.iter().rfind(|(_, value, _)| value.is_some()) else { return Vec::new() };
         let mut slots: HashMap<usize, u64> = HashMap::new();
         for (at, _, n) in of_value {
             let slot = usize::try_from(at.age(*newest).as_millis() / SLOT.as_millis()).unwrap_or(SLOTS);

@@ -16,7 +16,6 @@ mod poll;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 pub use growth::Growth;
 pub use new_values::Since;
@@ -201,21 +200,15 @@ impl LiveCounts {
     /// Goes on with the growth of another facet's counts under the same filter: it is of all its jobs, whatever they are
     /// counted by. What died between the two counts is in neither.
     pub fn follow(&mut self, earlier: &LiveCounts) {
-        self.arrivals.follow(&earlier.arrivals, earlier.trend_growth());
         let (before, now) = (earlier.histogram().total, self.histogram().total);
-        if [before, now].iter().all(|total| total.exactness != Exactness::AtLeast) {
-            self.arrivals.add_unknown(now.n.saturating_sub(before.n), self.base.as_of);
-        }
+        let is_known = [before, now].iter().all(|total| total.exactness != Exactness::AtLeast);
+        let unknown = if is_known { now.n.saturating_sub(before.n) } else { 0 };
+        self.arrivals.follow(&earlier.arrivals, earlier.trend_growth(), unknown, self.base.as_of);
     }
 
-    /// Deaths seen since [`LiveCounts::seen`]: the badge.
-    pub fn unseen(&self) -> u64 {
-        self.arrivals.unseen()
-    }
-
-    /// The operator has seen what is there.
-    pub fn seen(&mut self) {
-        self.arrivals.seen();
+    /// All deaths that were seen since the first count by this facet.
+    pub fn deaths(&self) -> u64 {
+        self.arrivals.total()
     }
 
     /// Sets the baseline that `new` is told from.
@@ -227,11 +220,6 @@ impl LiveCounts {
     /// Whether a bar is new since the console opened, or since the baseline.
     pub fn is_new(&self, bar: &Bar) -> Option<Since> {
         self.news.of(bar)
-    }
-
-    /// How old the numbers are, by the database's clock.
-    pub fn age(&self, now: Timestamp) -> Duration {
-        self.as_of.age(now)
     }
 
     /// Whether something may have changed since the full count that no poll could see: the numbers are estimates until the

@@ -134,9 +134,9 @@ fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool) -> Vec<Effect>
     let (rows, is_counting) = (model.histogram_rows(), is_counting(model));
     let cost = model.histogram.full_count.last_cost();
     let Some(counts) = &mut model.histogram.counts else { return Vec::new() };
-    let unseen = counts.unseen();
+    let known = counts.deaths();
     let came = counts.take_poll(changes);
-    let died = counts.unseen().saturating_sub(unseen);
+    let died = counts.deaths().saturating_sub(known);
     let is_due = counts.is_in_doubt();
     arrive(model, died);
     model.list.freshness.behind |= came > 0;

@@ -262,12 +262,12 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
 fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> Option<Token> {
     let known = |model: &Model| {
         let total = model.histogram.shown.as_ref().map(|shown| shown.total.n);
-        model.histogram.counts.as_ref().map(|counts| (counts.unseen(), total))
+        model.histogram.counts.as_ref().map(|counts| (counts.deaths(), total))
     };
     let before = known(model);
     let token = model.histogram.take_count(step, model.live.poll_token.as_ref(), rows);
-    if let (Some((unseen, total)), Some((seen, now))) = (before, known(model)) {
-        polling::arrive(model, seen.saturating_sub(unseen));
+    if let (Some((deaths, total)), Some((seen, now))) = (before, known(model)) {
+        polling::arrive(model, seen.saturating_sub(deaths));
         if total != now && model.histogram.is_paid_for() {
             model.list.freshness.behind = true;
             model.list.freshness.outdate();
