@@ -102,6 +102,17 @@ fn polls_that_take_too_long_come_less_often_and_begin_again_behind_a_count() {
     assert_eq!(console.model.live.poll.interval(), console.model.settings.refresh);
 }
 
+#[test]
+fn a_poll_that_gets_through_again_needs_no_count_in_its_place() {
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    let slow = Reply::Poll(Box::new(Err(SourceError::Timeout(Duration::from_millis(50)))));
+    console.wait(Duration::from_secs(60)).answer(Slot::Poll, slow);
+    polled(console.wait(Duration::from_secs(6)), true);
+    assert_eq!(console.model.live.next_count, None);
+    assert!(console.request(Slot::Histogram).is_some(), "it is cheap, and counted with each poll");
+}
+
 /// A poll that finds something changed, or nothing.
 fn polled(console: &mut Console, changed: bool) {
     let seen = Changes { changed, server_time: console.now, ..changes(Vec::new()) };

@@ -26,19 +26,17 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match model.live.link {
         ConnectionState::Down { retry_at, .. } if retry_at <= now => effects.extend(reach(model)),
         ConnectionState::Up => {
-            if is_due(model.live.next_poll, now) && !model.live.paused && !model.requests.is_open(Slot::Poll) {
-                effects.extend(poll(model));
+            if is_due(poll_due(model), now) {
+                effects.push(poll(model));
             }
             if is_due(totals_due(model), now) {
                 effects.push(totals(model, now));
             }
-            let counted_for = model.histogram.counted_for;
-            let rests = counted_for == CountedFor::Background && model.live.paused;
-            if is_due(model.live.next_count, now) && !rests && !model.requests.is_open(Slot::Histogram) {
-                effects.extend(match counted_for {
+            if is_due(count_due(model), now) {
+                effects.extend(match model.histogram.counted_for {
                     CountedFor::Background => filter::reconcile(model),
                     // What failed is tried again for whom it was.
-                    _ => filter::start_count(model, counted_for, now),
+                    counted_for => filter::start_count(model, counted_for, now),
                 });
             }
         }
@@ -49,8 +47,11 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 /// Whether a count is under way, or waits for its time to come.
 fn is_counting(model: &Model) -> bool {
-    let is_begun = model.requests.is_open(Slot::Histogram) || model.histogram.full_count.resume().is_some();
-    is_begun || model.live.next_count.is_some()
+    is_count_begun(model) || model.live.next_count.is_some()
+}
+
+fn is_count_begun(model: &Model) -> bool {
+    model.requests.is_open(Slot::Histogram) || model.histogram.full_count.resume().is_some()
 }
 
 fn is_due(at: Option<Timestamp>, now: Timestamp) -> bool {
@@ -86,13 +87,22 @@ pub fn totals(model: &mut Model, now: Timestamp) -> Effect {
     model.requests.ask(Slot::Totals, Request::Totals(model.live.totals.is_asked))
 }
 
-fn poll(model: &mut Model) -> Vec<Effect> {
-    if model.histogram.counts.is_none() {
-        return Vec::new();
-    }
+/// When the next poll is due.
+fn poll_due(model: &Model) -> Option<Timestamp> {
+    let waits = model.requests.is_open(Slot::Poll) || model.histogram.counts.is_none();
+    model.live.next_poll.filter(|_| !waits && !model.live.paused)
+}
+
+/// When a count is due that failed, or a step of one in the background, which rests while the watch is paused.
+fn count_due(model: &Model) -> Option<Timestamp> {
+    let rests = model.histogram.counted_for == CountedFor::Background && model.live.paused;
+    model.live.next_count.filter(|_| !rests && !model.requests.is_open(Slot::Histogram))
+}
+
+fn poll(model: &mut Model) -> Effect {
     let since = model.live.poll_token.clone();
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
-    vec![model.requests.ask(Slot::Poll, Request::Poll { since, facet, filter })]
+    model.requests.ask(Slot::Poll, Request::Poll { since, facet, filter })
 }
 
 /// Takes in a poll.
@@ -112,6 +122,10 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
         }
     };
     let mut effects = source_answered(model, now);
+    if model.live.poll.given_up().is_some() && !is_count_begun(model) {
+        // Polls get through again: no count has to take their place.
+        model.live.next_count = None;
+    }
     let is_paid = model.live.purse.is_paid(now);
     model.live.purse.spend(changes.cost, now);
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
@@ -206,19 +220,11 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
         ConnectionState::Up => {
             due.push(model.preview.due);
             if !model.live.paused {
-                due.push(
-                    model
-                        .live
-                        .next_poll
-                        .filter(|_| !model.requests.is_open(Slot::Poll) && model.histogram.counts.is_some()),
-                );
                 // A poll that does not come back must not pass for a quiet night.
                 let late = model.live.late_at().filter(|_| model.requests.is_open(Slot::Poll));
                 due.push(late.map(|late| if late > now { late } else { now.after(Duration::from_secs(1)) }));
-                due.push(totals_due(model));
             }
-            let rests = model.histogram.counted_for == CountedFor::Background && model.live.paused;
-            due.push(model.live.next_count.filter(|_| !rests && !model.requests.is_open(Slot::Histogram)));
+            due.extend([poll_due(model), totals_due(model), count_due(model)]);
         }
         ConnectionState::Connecting => {}
     }
