@@ -29,12 +29,14 @@ pub fn short_count(n: u64) -> String {
     }
 }
 
-/// A share of a whole: `83 %`, `<1 %`.
+/// A share of a whole, rounded: `83 %`, `<1 %`, and 100 only for the whole.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return String::new();
     }
-    let share = u128::from(part) * 100 / u128::from(whole);
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    let rounded = (part * 200 + whole) / (whole * 2);
+    let share = if part < whole { rounded.min(99) } else { rounded };
     if share == 0 && part > 0 { "<1 %".into() } else { format!("{share} %") }
 }
 
@@ -164,6 +166,14 @@ mod tests {
     use chrono::{DateTime, Utc};
 
     use super::*;
+
+    #[test]
+    fn a_share_is_rounded_and_only_the_whole_is_all_of_it() {
+        let shares = [(0, 3), (1, 3), (2, 3), (3, 3), (1, 200), (1, 201), (995, 1_000), (1, 0)];
+        let shown = shares.map(|(part, whole)| percent(part, whole));
+        assert_eq!(shown, ["0 %", "33 %", "67 %", "100 %", "1 %", "<1 %", "99 %", ""]);
+        assert_eq!(percent(u64::MAX, u64::MAX), "100 %");
+    }
 
     #[test]
     fn a_time_of_day_without_a_day_is_todays() {

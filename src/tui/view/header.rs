@@ -199,7 +199,7 @@ fn activity(model: &Model) -> Vec<Ranked<'_>> {
             (_, true) => "paused",
             _ => "running",
         };
-        let share = format::percent(reached, going.tally.planned);
+        let share = format::progress(reached as f32 / going.tally.planned as f32);
         let chip = Phrase::of(StyleRole::Warning, format!("{word} {} {share} ", going.run))
             .and(StyleRole::Key, model.key(KeyCommand::Runs));
         items.push(Ranked::right(1, chip));
