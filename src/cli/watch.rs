@@ -18,7 +18,7 @@ use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SourceError, Token};
-use crate::triage::live::{FAILED_REST, FacetValue, FullCount, LiveCounts, Poll, QueryBudget};
+use crate::triage::live::{BACKGROUND_REST, FAILED_REST, FacetValue, FullCount, LiveCounts, Poll, QueryBudget};
 
 /// A value of the facet whose number of jobs changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -126,7 +126,7 @@ struct Watcher<'a> {
     /// The clock of what is paid for, and of what rests.
     began: Instant,
     next_poll: Timestamp,
-    /// When a count may be begun again after one that failed.
+    /// When a count may be begun again, after one that failed or was dear.
     counts_from: Timestamp,
     full_count: FullCount,
     /// What was printed last, by value.
@@ -284,6 +284,9 @@ impl<'a> Watcher<'a> {
             self.poll_token = self.counts.take_full_count(&step, self.poll_token.as_ref());
             if self.poll.given_up().is_some() {
                 self.next_poll = self.now();
+            }
+            if !self.purse.is_cheap(self.full_count.last_cost()) {
+                self.counts_from = self.now().after(BACKGROUND_REST);
             }
         }
         Ok(())

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 
 pub use growth::Growth;
 pub use new_values::Since;
-pub use poll::{FAILED_REST, FullCount, Poll, QueryBudget};
+pub use poll::{BACKGROUND_REST, FAILED_REST, FullCount, Poll, QueryBudget};
 
 use self::growth::{Arrivals, ReportedDeaths};
 use self::new_values::NewValues;
@@ -223,9 +223,14 @@ impl LiveCounts {
     }
 
     /// Whether something may have changed since the full count that no poll could see: the numbers are estimates until the
-    /// next one. When that may be paid for is for [`QueryBudget`] to say.
+    /// next one.
     pub fn is_in_doubt(&self) -> bool {
         self.is_changed
+    }
+
+    /// Whether that should be made good by now. When it may be paid for is for [`QueryBudget`] to say.
+    pub fn is_full_count_due(&self, now: Timestamp) -> bool {
+        self.is_changed && self.base.as_of.age(now) >= BACKGROUND_REST
     }
 
     fn bar(&self, older: &Bar, recent: RecentJobs) -> Bar {

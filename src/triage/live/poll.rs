@@ -8,6 +8,9 @@ use crate::store::{HistogramStep, Token};
 
 /// The longest interval of polls: one that comes more often must not cost more than its share.
 const LONGEST: Duration = Duration::from_secs(600);
+/// The least time between two counts in the background: where anything is written in a database, polls may find a change each
+/// time.
+pub const BACKGROUND_REST: Duration = Duration::from_secs(60);
 /// How long a count that failed rests at the least before it is begun again.
 pub const FAILED_REST: Duration = Duration::from_secs(60);
 /// How long polls may be put off for what they cost, for everything to be counted again with each that finds a change.

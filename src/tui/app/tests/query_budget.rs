@@ -447,3 +447,17 @@ fn a_dear_count_after_a_lost_connection_goes_on_in_the_background() {
     console.wait(Duration::from_secs(8));
     assert!(matches!(console.request(Slot::Histogram), Some(Request::Histogram(query)) if query.resume.is_some()));
 }
+
+#[test]
+fn counts_in_the_background_rest_for_a_minute_however_cheap_they_are() {
+    let mut console = Console::with_jobs(5);
+    let mut step = HistogramStep { cost: Duration::from_millis(150), ..counted(&[("A", 5)]) };
+    step.histogram.as_of = console.now;
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(step))));
+    for _ in 0..5 {
+        polled(console.wait(Duration::from_secs(10)), true);
+        assert!(console.request(Slot::Histogram).is_none(), "it would be paid for after 7.5 s");
+    }
+    polled(console.wait(Duration::from_secs(10)), true);
+    assert!(console.request(Slot::Histogram).is_some());
+}
