@@ -122,7 +122,7 @@ struct Watcher<'a> {
     counts: LiveCounts,
     poll_token: Option<Token>,
     poll: Poll,
-    purse: QueryBudget,
+    query_budget: QueryBudget,
     /// The clock of what is paid for, and of what rests.
     began: Instant,
     next_poll: Timestamp,
@@ -142,7 +142,7 @@ impl<'a> Watcher<'a> {
         let counts = LiveCounts::new(&step);
         let told = numbers(&counts.histogram());
         let poll = Poll::new(args.interval, opened.share);
-        let purse = QueryBudget::new(opened.share);
+        let query_budget = QueryBudget::new(opened.share);
         let poll_token = step.token;
         let (began, next_poll, counts_from) = (Instant::now(), Timestamp(0).after(args.interval), Timestamp(0));
         Ok(Self {
@@ -152,7 +152,7 @@ impl<'a> Watcher<'a> {
             counts,
             poll_token,
             poll,
-            purse,
+            query_budget,
             began,
             next_poll,
             counts_from,
@@ -234,24 +234,24 @@ impl<'a> Watcher<'a> {
                 if self.poll.given_up().is_none() {
                     output::say("polls of the database take too long and come less often");
                 }
-                self.purse.spend(after, self.now());
+                self.query_budget.spend(after, self.now());
                 self.next_poll = self.now().after(self.poll.give_up(after));
                 return Ok(());
             }
             seen => seen?,
         };
-        self.purse.spend(seen.cost, self.now());
+        self.query_budget.spend(seen.cost, self.now());
         self.next_poll = self.now().after(self.poll.answered(seen.cost));
         self.counts.take_poll(&seen);
         let may_differ = seen.changed || seen.unsettled || seen.uncounted;
         self.poll_token = Some(seen.token);
-        if may_differ && self.counts_from <= self.now() && self.purse.is_cheap(self.full_count.last_cost()) {
+        if may_differ && self.counts_from <= self.now() && self.query_budget.is_cheap(self.full_count.last_cost()) {
             // Everything is counted again with each poll that finds a change: there is nothing that it cannot see.
             self.reconcile().await?;
             while self.full_count.resume().is_some() && self.counts_from <= self.now() {
                 self.reconcile().await?;
             }
-            self.next_poll = self.next_poll.max(self.purse.next_poll(self.now()));
+            self.next_poll = self.next_poll.max(self.query_budget.next_poll(self.now()));
         }
         Ok(())
     }
@@ -260,7 +260,7 @@ impl<'a> Watcher<'a> {
     /// the time, and polls begin again behind a count.
     fn count_at(&self) -> Option<Timestamp> {
         let is_due = self.full_count.resume().is_some() || self.counts.is_in_doubt() || self.poll.given_up().is_some();
-        is_due.then(|| self.purse.paid_at().max(self.counts_from))
+        is_due.then(|| self.query_budget.paid_at().max(self.counts_from))
     }
 
     /// The next step of a recount; what it finds counts when it is complete.
@@ -275,17 +275,17 @@ impl<'a> Watcher<'a> {
                 }
                 let SourceError::Timeout(after) = error else { return Err(error) };
                 // The windows before it stand, and it is tried again when it is paid for.
-                self.purse.spend(after, self.now());
+                self.query_budget.spend(after, self.now());
                 return Ok(());
             }
         };
-        self.purse.spend(step.cost, self.now());
+        self.query_budget.spend(step.cost, self.now());
         if self.full_count.take(&step) {
             self.poll_token = self.counts.take_full_count(&step, self.poll_token.as_ref());
             if self.poll.given_up().is_some() {
                 self.next_poll = self.now();
             }
-            if !self.purse.is_cheap(self.full_count.last_cost()) {
+            if !self.query_budget.is_cheap(self.full_count.last_cost()) {
                 self.counts_from = self.now().after(BACKGROUND_REST);
             }
         }

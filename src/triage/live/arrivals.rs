@@ -1,11 +1,11 @@
-//! Which of the jobs that a look found more of have died, and which have only become others.
+//! Which of the jobs that a poll found more of have died, and which have only become others.
 
 use std::collections::BTreeMap;
 
 use super::{FacetValue, RecentBuckets, RecentJobs};
 use crate::domain::time::Timestamp;
 
-/// Jobs of a value that were not where a look found them.
+/// Jobs of a value that were not where a poll found them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Came {
     /// All of them.

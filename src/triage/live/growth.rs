@@ -1,4 +1,4 @@
-//! Deaths that looks have seen: the growth of the last minutes, the trend of each value, the badge.
+//! Deaths that polls have seen: the growth of the last minutes, the trend of each value, the badge.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::FacetValue;
 use crate::domain::time::Timestamp;
 
-/// How far back growth looks.
+/// How far back growth goes.
 const GROWTH: Duration = Duration::from_secs(300);
-/// Slots of a trend that is drawn from looks alone, where the store brings none.
+/// Slots of a trend that is drawn from polls alone, where the store brings none.
 const SLOTS: usize = 20;
 /// Width of such a slot.
 const SLOT: Duration = Duration::from_secs(30);

@@ -1,12 +1,12 @@
-//! Counts that live: a count of everything, and what looks at the recent past add to it. Pure; the time is handed in.
+//! Counts that live: a count of everything, and what polls of the recent past add to it. Pure; the time is handed in.
 //!
 //! A poll recounts the buckets from [`Changes::from_bucket`] on. What it says replaces what the count and earlier polls
 //! said of them, so that a row committed late, changed or removed there is counted once and not twice. What no poll can
 //! see (older rows that changed) is put right by the next full count: once something has changed, the numbers say `~`
 //! until then.
 //!
-//! A full count may take its time while looks go on ([`QueryBudget`] says how much). What it says of older rows then replaces
-//! what was known of them, all at once; of what looks have read again since it began, the looks know better.
+//! A full count may take its time while polls go on ([`QueryBudget`] says how much). What it says of older rows then replaces
+//! what was known of them, all at once; what polls have read again since it began stays as they found it.
 
 mod arrivals;
 mod growth;
@@ -43,7 +43,7 @@ struct RecentJobs {
     example: Option<Untrusted>,
 }
 
-/// The counts of one facet under one filter, kept up to date by looks.
+/// The counts of one facet under one filter, kept up to date by polls.
 #[derive(Clone, Debug)]
 pub struct LiveCounts {
     /// The full count, less what it has of the recent past.
@@ -54,14 +54,14 @@ pub struct LiveCounts {
     recent_from: i64,
     /// Whether something may have changed since the full count.
     is_changed: bool,
-    /// Looks since the count, each with the first bucket that it read again; without those that a later one covers, so that
-    /// of the looks after any instant the first one reached back the farthest.
-    looked: Vec<(Timestamp, i64)>,
+    /// Polls since the count, each with the first bucket that it read again; without those that a later one covers, so that
+    /// of the polls after any instant the first one reached back the farthest.
+    polled: Vec<(Timestamp, i64)>,
     as_of: Timestamp,
     /// The latest death that is known of.
     latest: Option<Timestamp>,
     arrivals: Arrivals,
-    news: NewValues,
+    new_values: NewValues,
 }
 
 impl LiveCounts {
@@ -80,7 +80,7 @@ impl LiveCounts {
         polled.filter(|polled| is_later || is_same(polled)).or(step.token.as_ref()).cloned()
     }
 
-    /// Takes in a look that went on from the token of the last count or look. Returns how many jobs it found where they
+    /// Takes in a poll that went on from the token of the last count or poll. Returns how many jobs it found where they
     /// were not before, whether they died there or only changed.
     pub fn take_poll(&mut self, changes: &Changes) -> u64 {
         let (from, cells) = match changes.uncounted {
@@ -94,7 +94,7 @@ impl LiveCounts {
     fn from_count(counted: Histogram, recent: &[Cell], recent_from: Option<i64>) -> Self {
         let recent = by_bucket(recent);
         Self {
-            news: NewValues::of_first_count(&counted),
+            new_values: NewValues::of_first_count(&counted),
             latest: latest(&counted),
             arrivals: Arrivals::new(counted.as_of),
             as_of: counted.as_of,
@@ -102,7 +102,7 @@ impl LiveCounts {
             recent,
             recent_from: recent_from.unwrap_or(i64::MIN),
             is_changed: false,
-            looked: Vec::new(),
+            polled: Vec::new(),
         }
     }
 
@@ -111,17 +111,17 @@ impl LiveCounts {
         self.as_of = self.as_of.max(counted.as_of);
         self.latest = self.latest.max(latest(&counted));
         self.recent_from = recent_from.unwrap_or(i64::MIN);
-        self.looked.retain(|(at, _)| *at > counted.as_of);
+        self.polled.retain(|(at, _)| *at > counted.as_of);
         // What no poll has read since the count did, the count knows better: rows may have changed behind the polls.
-        let looked = self.looked.first().filter(|_| recent_from.is_some()).map(|(_, from)| *from);
-        let known = looked.map(|from| self.recent.split_off(&from.max(self.recent_from)));
+        let polled = self.polled.first().filter(|_| recent_from.is_some()).map(|(_, from)| *from);
+        let known = polled.map(|from| self.recent.split_off(&from.max(self.recent_from)));
         self.recent = by_bucket(recent);
         self.base = older(counted, &self.recent);
-        if let Some((from, known)) = looked.zip(known) {
+        if let Some((from, known)) = polled.zip(known) {
             self.recent.split_off(&from);
             self.recent.extend(known);
         }
-        self.is_changed = looked.is_some();
+        self.is_changed = polled.is_some();
         self.find_late(&before);
         self.is_changed
     }
@@ -144,8 +144,8 @@ impl LiveCounts {
         self.is_changed = true;
         // A poll may reach back farther than the count did by buckets.
         let from = from.max(self.recent_from);
-        self.looked.retain(|(_, earlier)| *earlier < from);
-        self.looked.push((at, from));
+        self.polled.retain(|(_, earlier)| *earlier < from);
+        self.polled.push((at, from));
         let known = self.recent.split_off(&from);
         let mut found = by_bucket(cells.iter().filter(|cell| cell.bucket >= from));
         let came = arrivals::came(&known, &found, self.latest);
@@ -214,12 +214,12 @@ impl LiveCounts {
     /// Sets the baseline that `new` is told from.
     pub fn set_baseline(&mut self, now: Timestamp) {
         let histogram = self.histogram();
-        self.news.set_baseline(&histogram, now);
+        self.new_values.set_baseline(&histogram, now);
     }
 
     /// Whether a bar is new since the console opened, or since the baseline.
     pub fn is_new(&self, bar: &Bar) -> Option<Since> {
-        self.news.of(bar)
+        self.new_values.of(bar)
     }
 
     /// Whether something may have changed since the full count that no poll could see: the numbers are estimates until the

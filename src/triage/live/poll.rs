@@ -94,11 +94,11 @@ impl Poll {
     }
 }
 
-/// What watching has left to spend of the database's time.
+/// What the watch has left to spend of the database's time.
 ///
-/// Looks, and the totals and counts that nobody asked for, are paid from it: recounts as they go, and those that are made at
-/// once, when a source was lost, afterwards. What the operator asks for is not, and to open a source is to ask for its counts:
-/// the debt of millions would keep recounts waiting for a quarter of an hour.
+/// It pays for polls, and for totals and full counts that nobody asked for: those in the background before each step, others
+/// afterwards. What the operator asks for is not paid for, and to open a source is to ask for its counts: the debt of millions of
+/// rows would keep full counts waiting for a quarter of an hour.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryBudget {
     share: LoadShare,
@@ -106,7 +106,7 @@ pub struct QueryBudget {
 }
 
 impl QueryBudget {
-    /// A purse that takes in this share.
+    /// A budget of this share.
     pub fn new(share: LoadShare) -> Self {
         Self { share, paid_at: Timestamp(i64::MIN) }
     }
@@ -132,7 +132,7 @@ impl QueryBudget {
         self.paid_at.min(now.after(PATIENCE))
     }
 
-    /// When something that cost this may come again by itself, for it to take no more than a quarter of the share: looks may
+    /// When something that cost this may come again by itself, for it to take no more than a quarter of the share: polls may
     /// take half, and there are recounts.
     pub fn again_at(&self, cost: Duration, now: Timestamp) -> Timestamp {
         now.after(self.share.rest_after(cost.saturating_mul(4)))
@@ -236,14 +236,17 @@ mod tests {
     #[test]
     fn what_was_spent_is_paid_for_before_more_is_begun() {
         let at = |ms: i64| Timestamp(ms * 1_000);
-        let mut purse = QueryBudget::new(LoadShare::DEFAULT);
-        assert!(purse.is_paid(at(0)));
-        purse.spend(MS(150), at(0));
-        purse.spend(MS(10), at(1_000));
-        assert_eq!((purse.paid_at(), purse.is_paid(at(7_999)), purse.is_paid(at(8_000))), (at(8_000), false, true));
-        assert_eq!(purse.again_at(MS(10), at(1_000)), at(3_000), "whatever else was spent");
-        purse.spend(MS(10), at(60_000));
-        assert_eq!(purse.paid_at(), at(60_500), "what was not spent is not saved up");
+        let mut query_budget = QueryBudget::new(LoadShare::DEFAULT);
+        assert!(query_budget.is_paid(at(0)));
+        query_budget.spend(MS(150), at(0));
+        query_budget.spend(MS(10), at(1_000));
+        assert_eq!(
+            (query_budget.paid_at(), query_budget.is_paid(at(7_999)), query_budget.is_paid(at(8_000))),
+            (at(8_000), false, true)
+        );
+        assert_eq!(query_budget.again_at(MS(10), at(1_000)), at(3_000), "whatever else was spent");
+        query_budget.spend(MS(10), at(60_000));
+        assert_eq!(query_budget.paid_at(), at(60_500), "what was not spent is not saved up");
     }
 
     #[test]

@@ -62,10 +62,10 @@ impl From<&SourceError> for Loss {
 /// The live watch.
 #[derive(Debug)]
 pub struct LiveState {
-    /// How often it is looked.
+    /// When the source is polled.
     pub poll: Poll,
     /// What the watch has left to spend.
-    pub purse: QueryBudget,
+    pub query_budget: QueryBudget,
     /// Where the next poll goes on from.
     pub poll_token: Option<Token>,
     /// How we stand with the source.
@@ -93,7 +93,7 @@ impl LiveState {
     pub fn new(refresh: Duration, share: LoadShare) -> Self {
         Self {
             poll: Poll::new(refresh, share),
-            purse: QueryBudget::new(share),
+            query_budget: QueryBudget::new(share),
             poll_token: None,
             link: ConnectionState::Connecting,
             paused: false,
@@ -110,7 +110,7 @@ impl LiveState {
     /// Nothing is owed to another source, known of it, or due.
     pub fn restart(&mut self) {
         self.poll.restart();
-        self.purse.empty();
+        self.query_budget.empty();
         (self.poll_token, self.next_count) = (None, None);
         (self.cost, self.cost_was_odd) = (Duration::ZERO, false);
     }
@@ -138,7 +138,7 @@ impl LiveState {
 
     /// Puts the next poll off until what was spent is paid for: until then it could not be followed by a count.
     pub fn put_off_poll(&mut self, now: Timestamp) {
-        let paid = self.purse.next_poll(now);
+        let paid = self.query_budget.next_poll(now);
         self.next_poll = self.next_poll.map(|due| due.max(paid));
     }
 

@@ -186,7 +186,7 @@ fn the_first_totals_are_not_paid_for_and_those_after_them_are() {
     let mut console = Console::with_jobs(5);
     console.counting().answer(Slot::Histogram, dear(5));
     let totals = || Reply::Totals(Ok(vec![(State::Dead, Count::exact(5))]));
-    let is_paid = |console: &Console| console.model.live.purse.is_paid(console.now);
+    let is_paid = |console: &Console| console.model.live.query_budget.is_paid(console.now);
     let is_asked = |console: &Console| match console.request(Slot::Totals) {
         Some(Request::Totals(asked)) => Some(*asked),
         _ => None,
@@ -204,7 +204,8 @@ fn the_first_totals_are_not_paid_for_and_those_after_them_are() {
 #[test]
 fn a_count_that_fails_is_paid_for_as_the_one_that_is_tried_in_its_place() {
     let failed = |error| Reply::Histogram(Box::new(Err(error)));
-    let paid_after = |console: &Console| console.now.age(console.model.live.purse.paid_at().max(console.now)).as_secs();
+    let paid_after =
+        |console: &Console| console.now.age(console.model.live.query_budget.paid_at().max(console.now)).as_secs();
     let mut console = Console::with_jobs(5);
     console.counting().answer(Slot::Histogram, failed(SourceError::Timeout(Duration::from_secs(2))));
     assert_eq!(paid_after(&console), 100, "the server has worked for it");
@@ -356,7 +357,7 @@ fn a_recount_that_fails_is_begun_again_when_it_is_paid_for_and_no_poll_takes_its
     console.wait(Duration::from_secs(11));
     assert!(console.request(Slot::Histogram).is_some());
     console.answer(Slot::Histogram, failed(slow()));
-    let paid_at = console.model.live.purse.paid_at();
+    let paid_at = console.model.live.query_budget.paid_at();
     assert!(console.now.age(paid_at) >= Duration::from_secs(100));
     while console.now.age(paid_at) > Duration::from_secs(10) {
         console.wait(Duration::from_secs(10));
@@ -409,7 +410,7 @@ fn totals_that_a_refresh_reads_are_asked_for_and_not_paid_for() {
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     assert!(console.request(Slot::Totals).is_some());
     console.wait(Duration::from_secs(3)).answer(Slot::Totals, totals());
-    assert!(console.model.live.purse.is_paid(console.now));
+    assert!(console.model.live.query_budget.is_paid(console.now));
 }
 
 #[test]

@@ -39,12 +39,12 @@ fn another_store_owes_nothing_for_the_one_before_and_is_counted_at_once() {
     let mut console = Console::with_jobs(5);
     let slow = || Reply::Histogram(Box::new(Err(SourceError::Timeout(Duration::from_secs(2)))));
     console.counting().answer(Slot::Histogram, slow());
-    assert!(!console.model.live.purse.is_paid(console.now));
+    assert!(!console.model.live.query_budget.is_paid(console.now));
     console.keys(":").text("stores").keys("Enter");
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("archive"), choice("events")])));
     console.keys("k Enter");
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(Opened { name: "archive".into(), ..opened() }))));
-    assert!(console.model.live.purse.is_paid(console.now));
+    assert!(console.model.live.query_budget.is_paid(console.now));
     assert!(matches!(console.request(Slot::Histogram), Some(Request::Estimate(_))));
 }
 

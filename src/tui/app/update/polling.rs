@@ -111,12 +111,12 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
         Ok(changes) => changes,
         Err(e) => {
             let cost = if let SourceError::Timeout(after) = e { after } else { Duration::ZERO };
-            model.live.purse.spend(cost, now);
+            model.live.query_budget.spend(cost, now);
             model.live.next_poll = Some(now.after(model.live.poll.give_up(cost)));
             if e.took_too_long() && !is_counting(model) {
                 // What one poll would have to read grows with the time: polls begin again behind a count.
                 model.histogram.counted_for = CountedFor::Background;
-                model.live.next_count = Some(now.after(FAILED_REST).max(model.live.purse.paid_at()));
+                model.live.next_count = Some(now.after(FAILED_REST).max(model.live.query_budget.paid_at()));
             }
             return fault(model, &e, "looking for changes", now);
         }
@@ -126,8 +126,8 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
         // Polls get through again: no count has to take their place.
         model.live.next_count = None;
     }
-    let is_paid = model.live.purse.is_paid(now);
-    model.live.purse.spend(changes.cost, now);
+    let is_paid = model.live.query_budget.is_paid(now);
+    model.live.query_budget.spend(changes.cost, now);
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_poll = Some(now.after(model.live.poll_answered(changes.cost)));
     effects.extend(take_poll(model, &changes, is_paid, now));
@@ -158,7 +158,7 @@ fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
         model.list.freshness.outdate();
     }
     let may_differ = changes.changed || changes.unsettled || changes.uncounted;
-    if may_differ && !is_counting && model.live.purse.is_cheap(cost) {
+    if may_differ && !is_counting && model.live.query_budget.is_cheap(cost) {
         // Shown is what it finds, or the estimates if it fails.
         return filter::count_again(model, CountedFor::Poll);
     }
@@ -183,7 +183,7 @@ pub fn arrive(model: &mut Model, died: u64) {
 pub fn outdate_totals(model: &mut Model, now: Timestamp) {
     model.live.totals.is_changed = true;
     match model.live.totals.cost {
-        Some(cost) if model.live.purse.is_cheap(cost) => model.live.totals.next = Some(now),
+        Some(cost) if model.live.query_budget.is_cheap(cost) => model.live.totals.next = Some(now),
         _ => model.live.totals.doubt(),
     }
 }

@@ -89,7 +89,7 @@ pub fn end(model: &mut Model) -> Vec<Effect> {
 /// in them.
 pub fn follow(model: &mut Model, now: Timestamp) -> Option<Effect> {
     let costs = [model.histogram.full_count.last_cost(), model.preview.cost];
-    let is_cheap = costs.into_iter().all(|cost| model.live.purse.is_cheap(cost));
+    let is_cheap = costs.into_iter().all(|cost| model.live.query_budget.is_cheap(cost));
     if model.preview.shown.is_none() || !is_cheap || model.list.halted || model.requests.is_open(Slot::Page) {
         return None;
     }
@@ -102,6 +102,6 @@ pub fn follow(model: &mut Model, now: Timestamp) -> Option<Effect> {
 pub fn followed(model: &mut Model, now: Timestamp) {
     if let Some(asked) = model.preview.asked.take() {
         model.preview.cost = asked.age(now);
-        model.live.purse.spend(model.preview.cost, now);
+        model.live.query_budget.spend(model.preview.cost, now);
     }
 }

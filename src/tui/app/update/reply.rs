@@ -77,11 +77,11 @@ fn on_failed_count(model: &mut Model, error: &SourceError, now: Timestamp) -> Ve
     if let SourceError::Timeout(after) = error
         && is_paid_for
     {
-        model.live.purse.spend(*after, now);
+        model.live.query_budget.spend(*after, now);
     }
     let rested = now.after(if is_locked { LOCKED_REST } else { FAILED_REST });
     let is_owed = is_paid_for && !is_locked;
-    model.live.next_count = Some(if is_owed { rested.max(model.live.purse.paid_at()) } else { rested });
+    model.live.next_count = Some(if is_owed { rested.max(model.live.query_budget.paid_at()) } else { rested });
     // In doubt, where a poll had asked for it.
     let rows = model.histogram_rows();
     model.histogram.show_counts(rows);
@@ -95,9 +95,9 @@ fn on_totals(model: &mut Model, result: Result<Vec<(State, Count)>, SourceError>
     let cost = model.live.totals.asked_at.take().map_or(Duration::ZERO, |since| since.age(now));
     model.live.totals.cost = Some(cost);
     if !std::mem::take(&mut model.live.totals.is_asked) || result.is_err() {
-        model.live.purse.spend(cost, now);
+        model.live.query_budget.spend(cost, now);
     }
-    model.live.totals.next = Some(now.after(TOTALS_EVERY).max(model.live.purse.again_at(cost, now)));
+    model.live.totals.next = Some(now.after(TOTALS_EVERY).max(model.live.query_budget.again_at(cost, now)));
     match result {
         Ok(totals) => {
             model.live.totals.take(totals, now);
@@ -220,13 +220,14 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     }
     // Before a count of our own takes its place.
     if model.histogram.is_paid_for() {
-        model.live.purse.spend(step.cost, now);
+        model.live.query_budget.spend(step.cost, now);
     }
     let mut effects = source_answered(model, now);
     effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
     let token = take_count(model, &step, rows);
-    if model.histogram.counted_for == CountedFor::Poll && !model.live.purse.is_cheap(model.histogram.full_count.spent())
+    if model.histogram.counted_for == CountedFor::Poll
+        && !model.live.query_budget.is_cheap(model.histogram.full_count.spent())
     {
         // It was cheaper before. What it is to settle is in doubt until it is complete.
         model.histogram.counted_for = CountedFor::Background;
@@ -235,7 +236,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     let in_background = model.histogram.counted_for == CountedFor::Background;
     if step.resume.is_some() {
         match in_background {
-            true => model.live.next_count = Some(model.live.purse.paid_at()),
+            true => model.live.next_count = Some(model.live.query_budget.paid_at()),
             false => effects.push(filter::count_from(model, step.resume)),
         }
         return effects;
