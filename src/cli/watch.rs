@@ -18,7 +18,7 @@ use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SourceError, Token};
-use crate::triage::live::{BACKGROUND_REST, FAILED_REST, FacetValue, FullCount, LiveCounts, Poll, QueryBudget};
+use crate::triage::live::{FAILED_REST, FacetValue, FullCount, LiveCounts, Poll, QueryBudget};
 
 /// A value of the facet whose number of jobs changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -126,7 +126,7 @@ struct Watcher<'a> {
     /// The clock of what is paid for, and of what rests.
     began: Instant,
     next_poll: Timestamp,
-    /// When a count may be begun again, after one that failed or was dear.
+    /// When a count may be begun again after one that failed.
     counts_from: Timestamp,
     full_count: FullCount,
     /// What was printed last, by value.
@@ -259,7 +259,11 @@ impl<'a> Watcher<'a> {
     /// When the next step of a full count is paid for, where one is due: what a poll that was given up would have read grows with
     /// the time, and polls begin again behind a count.
     fn count_at(&self) -> Option<Timestamp> {
-        let is_due = self.full_count.resume().is_some() || self.counts.is_in_doubt() || self.poll.given_up().is_some();
+        let (cost, is_lost) = (self.full_count.last_cost(), self.poll.given_up().is_some());
+        // One that is cheap was made with the poll, but for an error.
+        let is_cheap = self.query_budget.is_cheap(cost) && self.counts.is_in_doubt();
+        let is_owed = is_cheap || self.counts.is_full_count_due(self.query_budget.takes(cost));
+        let is_due = is_owed || is_lost || self.full_count.resume().is_some();
         is_due.then(|| self.query_budget.paid_at().max(self.counts_from))
     }
 
@@ -284,9 +288,6 @@ impl<'a> Watcher<'a> {
             self.poll_token = self.counts.take_full_count(&step, self.poll_token.as_ref());
             if self.poll.given_up().is_some() {
                 self.next_poll = self.now();
-            }
-            if !self.query_budget.is_cheap(self.full_count.last_cost()) {
-                self.counts_from = self.now().after(BACKGROUND_REST);
             }
         }
         Ok(())

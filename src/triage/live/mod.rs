@@ -16,13 +16,15 @@ mod poll;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 pub use growth::Growth;
 pub use new_values::Since;
-pub use poll::{BACKGROUND_REST, FAILED_REST, FullCount, Poll, QueryBudget};
+pub use poll::{FAILED_REST, FullCount, Poll, QueryBudget};
 
 use self::growth::{Arrivals, ReportedDeaths};
 use self::new_values::NewValues;
+use self::poll::BACKGROUND_REST;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -52,8 +54,8 @@ pub struct LiveCounts {
     recent: RecentBuckets,
     /// The first bucket that was counted by itself: earlier ones are known as a part of the full count alone.
     recent_from: i64,
-    /// Whether something may have changed since the full count.
-    is_changed: bool,
+    /// When polls found that something may have changed since the full count: first and last.
+    changed: Option<(Timestamp, Timestamp)>,
     /// Polls since the count, each with the first bucket that it read again; without those that a later one covers, so that
     /// of the polls after any instant the first one reached back the farthest.
     polled: Vec<(Timestamp, i64)>,
@@ -88,7 +90,12 @@ impl LiveCounts {
             false => (changes.from_bucket, changes.cells.as_slice()),
         };
         let cells = (changes.changed || changes.uncounted).then_some((from, cells));
-        self.take_in(cells, changes.server_time)
+        let rows = self.take_in(cells, changes.server_time);
+        if changes.uncounted {
+            // No poll will find that nothing changed: a full count has nothing to wait for.
+            self.changed = self.changed.map(|(first, _)| (first, Timestamp(i64::MIN)));
+        }
+        rows
     }
 
     fn from_count(counted: Histogram, recent: &[Cell], recent_from: Option<i64>) -> Self {
@@ -101,7 +108,7 @@ impl LiveCounts {
             base: older(counted, &recent),
             recent,
             recent_from: recent_from.unwrap_or(i64::MIN),
-            is_changed: false,
+            changed: None,
             polled: Vec::new(),
         }
     }
@@ -121,9 +128,14 @@ impl LiveCounts {
             self.recent.split_off(&from);
             self.recent.extend(known);
         }
-        self.is_changed = polled.is_some();
+        self.changed = self
+            .polled
+            .first()
+            .zip(self.polled.last())
+            .filter(|_| recent_from.is_some())
+            .map(|(first, last)| (first.0, last.0));
         self.find_late(&before);
-        self.is_changed
+        self.is_in_doubt()
     }
 
     /// Counts as deaths what a full count finds and no poll could see: jobs that are older than the recent past and died
@@ -141,7 +153,7 @@ impl LiveCounts {
     pub(crate) fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) -> u64 {
         self.as_of = self.as_of.max(at);
         let Some((from, cells)) = cells else { return 0 };
-        self.is_changed = true;
+        self.changed = Some((self.changed.map_or(at, |(first, _)| first), at));
         // A poll may reach back farther than the count did by buckets.
         let from = from.max(self.recent_from);
         self.polled.retain(|(_, earlier)| *earlier < from);
@@ -225,12 +237,16 @@ impl LiveCounts {
     /// Whether something may have changed since the full count that no poll could see: the numbers are estimates until the
     /// next one.
     pub fn is_in_doubt(&self) -> bool {
-        self.is_changed
+        self.changed.is_some()
     }
 
-    /// Whether that should be made good by now. When it may be paid for is for [`QueryBudget`] to say.
-    pub fn is_full_count_due(&self, now: Timestamp) -> bool {
-        self.is_changed && self.base.as_of.age(now) >= BACKGROUND_REST
+    /// Whether that should be made good, as of the last poll. When it may be paid for is for [`QueryBudget`] to say.
+    ///
+    /// A count that a change overtakes has to be made again: it waits for a poll that finds none, at most for as long as it would
+    /// take itself (`takes`).
+    pub fn is_full_count_due(&self, takes: Duration) -> bool {
+        let is_rested = self.base.as_of.age(self.as_of) >= BACKGROUND_REST;
+        is_rested && self.changed.is_some_and(|(first, last)| last < self.as_of || first.age(self.as_of) >= takes)
     }
 
     fn bar(&self, older: &Bar, recent: RecentJobs) -> Bar {
@@ -246,7 +262,7 @@ impl LiveCounts {
 
     /// A count with the mark that it has now.
     fn marked(&self, count: Count) -> Count {
-        let exactness = if self.is_changed { Exactness::Estimate.max(count.exactness) } else { count.exactness };
+        let exactness = if self.is_in_doubt() { Exactness::Estimate.max(count.exactness) } else { count.exactness };
         Count { exactness, ..count }
     }
 }

@@ -10,7 +10,7 @@ use crate::store::{HistogramStep, Token};
 const LONGEST: Duration = Duration::from_secs(600);
 /// The least time between two counts in the background: where anything is written in a database, polls may find a change each
 /// time.
-pub const BACKGROUND_REST: Duration = Duration::from_secs(60);
+pub(super) const BACKGROUND_REST: Duration = Duration::from_secs(60);
 /// How long a count that failed rests at the least before it is begun again.
 pub const FAILED_REST: Duration = Duration::from_secs(60);
 /// How long polls may be put off for what they cost, for everything to be counted again with each that finds a change.
@@ -121,10 +121,15 @@ impl QueryBudget {
         self.paid_at = self.paid_at.max(now).after(self.share.rest_after(cost));
     }
 
+    /// How long something that costs this takes while nothing else is paid for, a step at a time.
+    pub fn takes(&self, cost: Duration) -> Duration {
+        self.share.rest_after(cost)
+    }
+
     /// Whether something that costs this may be done with every poll that finds a change: polls are then put off until it is
     /// paid for, which is not for long.
     pub fn is_cheap(&self, cost: Duration) -> bool {
-        self.share.rest_after(cost) <= PATIENCE
+        self.takes(cost) <= PATIENCE
     }
 
     /// When the next poll may come that something is to be done with, at the earliest.

@@ -273,6 +273,42 @@ fn polls_go_on_from_the_count_unless_the_last_one_came_later_or_at_the_same_mome
 }
 
 #[test]
+fn a_full_count_waits_for_a_poll_that_finds_no_change_and_no_longer_than_it_takes() {
+    let table = Table(vec![(5, "A")]);
+    let due = |live: &LiveCounts| live.is_full_count_due(Duration::from_secs(90));
+    let look = |live: &mut LiveCounts, at: i64, changed: bool| {
+        match changed {
+            true => table.look(live, 90, at),
+            false => _ = live.take_in(None, Timestamp(at * SECOND)),
+        }
+        due(live)
+    };
+    let mut live = table.live(70, 100);
+    assert!(!look(&mut live, 1_000, false), "nothing changed");
+    let mut live = table.live(70, 100);
+    let looks = [(130, true), (219, true), (220, true)].map(|(at, changed)| look(&mut live, at, changed));
+    assert_eq!(looks, [false, false, true], "as long as it takes since the first change");
+    let mut live = table.live(70, 100);
+    let looks = [(130, true), (131, false), (159, false), (160, false), (161, true)];
+    let looks = looks.map(|(at, changed)| look(&mut live, at, changed));
+    assert_eq!(looks, [false, false, false, true, false], "a minute after the last one, and when nothing overtakes it");
+    let changes = Changes {
+        token: Token::new(()),
+        changed: false,
+        uncounted: true,
+        unsettled: false,
+        from_bucket: 0,
+        cells: Vec::new(),
+        server_time: Timestamp(200 * SECOND),
+        cost: Duration::ZERO,
+        needs_reopen: false,
+    };
+    let mut live = table.live(70, 100);
+    live.take_poll(&changes);
+    assert!(due(&live), "no poll will find that nothing changed");
+}
+
+#[test]
 fn trends_show_when_deaths_were_seen() {
     let mut table = Table(vec![]);
     let mut live = table.live(0, 0);

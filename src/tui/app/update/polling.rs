@@ -130,7 +130,7 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
     model.live.query_budget.spend(changes.cost, now);
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_poll = Some(now.after(model.live.poll_answered(changes.cost)));
-    effects.extend(take_poll(model, &changes, is_paid, now));
+    effects.extend(take_poll(model, &changes, is_paid));
     effects.extend(changes.changed.then(|| preview::follow(model, now)).flatten());
     if changes.changed || changes.unsettled {
         outdate_totals(model, now);
@@ -144,14 +144,14 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
 
 /// Moves the counts by what a poll has found, and has everything counted again where that is cheap: then every number is
 /// exact with each poll. Elsewhere what no poll can see makes estimates of them, until the next recount.
-fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp) -> Vec<Effect> {
-    let (rows, is_counting, server_now) = (model.histogram_rows(), is_counting(model), model.live.server_now(now));
+fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool) -> Vec<Effect> {
+    let (rows, is_counting) = (model.histogram_rows(), is_counting(model));
     let cost = model.histogram.full_count.last_cost();
     let Some(counts) = &mut model.histogram.counts else { return Vec::new() };
     let known = counts.deaths();
     let came = counts.take_poll(changes);
     let died = counts.deaths().saturating_sub(known);
-    let is_due = counts.is_full_count_due(server_now);
+    let is_due = counts.is_full_count_due(model.live.query_budget.takes(cost));
     arrive(model, died);
     model.list.freshness.behind |= came > 0;
     if changes.changed {
