@@ -16,6 +16,7 @@
 use std::borrow::Cow;
 
 use super::decimal::Decimal;
+use super::key::{KeyInfo, ValueKind};
 use super::pattern::Matcher;
 use super::{Clause, Filter, Key, Pattern, Test, TimeBound};
 use crate::domain::job::State;
@@ -163,11 +164,15 @@ impl Check {
 }
 
 fn missing(key: &Key, subject: &dyn Subject) -> bool {
-    match key {
-        Key::Attempts | Key::Replayed => subject.number(key).is_none(),
-        Key::At | Key::Idle => subject.time(key).is_none(),
-        Key::State => false,
-        _ => !any_text(key, subject, |text| !text.is_empty()),
+    match KeyInfo::of(key).kind {
+        ValueKind::Number => subject.number(key).is_none(),
+        ValueKind::Time | ValueKind::Since | ValueKind::Until | ValueKind::Hour | ValueKind::Idle => {
+            subject.time(key).is_none()
+        }
+        ValueKind::State => false,
+        ValueKind::Text | ValueKind::Search | ValueKind::Hex | ValueKind::Argument => {
+            !any_text(key, subject, |text| !text.is_empty())
+        }
     }
 }
 
