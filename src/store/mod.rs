@@ -6,6 +6,7 @@
 
 mod batch;
 mod count;
+mod diagnose;
 mod fetch;
 mod info;
 pub mod install;
@@ -24,6 +25,9 @@ pub use batch::{
     Applied, Batch, Deliver, Frozen, Ineligible, Interrupted, Message, Preparation, Standing, TxStatus, Undoing,
 };
 pub use count::{Accuracy, Cell, Changes, HistogramQuery, HistogramStep};
+pub use diagnose::{
+    Bloat, Connection, Diagnose, Extent, Following, Grant, Housekeeping, MissingIndex, Oldest, Served, Service,
+};
 pub use fetch::{Job, Projection, StoreExt};
 pub use info::{Availability, Capabilities, Evidence, Identity, LayoutOptions, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};
@@ -84,6 +88,11 @@ pub trait Store: Send + Sync {
 
     /// What tells whether an interrupted batch took effect, where the store can tell that.
     fn reconcile(&self) -> Option<&dyn Reconcile> {
+        None
+    }
+
+    /// How it is doing where it is kept, where the store can tell that.
+    fn diagnose(&self) -> Option<&dyn Diagnose> {
         None
     }
 

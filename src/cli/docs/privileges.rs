@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use crate::adapter::{Route, Spec, built_in};
 use crate::db::DatabaseKind;
 use crate::domain::action::Action;
-use crate::store::sql::{Grant, Site, numbered, required};
+use crate::store::Grant;
+use crate::store::sql::{Site, numbered, required};
 
 const TEXT: &str = include_str!("privileges.md");
 

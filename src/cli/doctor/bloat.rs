@@ -6,7 +6,7 @@ use super::finding::{Finding, Level, bytes};
 use crate::domain::histogram::grouped;
 use crate::domain::text::Clean;
 use crate::domain::time::short_span;
-use crate::store::sql::{Bloat, Oldest};
+use crate::store::{Bloat, Oldest};
 
 /// Dead versions that are worth a word, and the share of all versions: autovacuum comes at a fifth where nothing else is set.
 const DEAD: u64 = 10_000;

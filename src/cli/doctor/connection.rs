@@ -7,8 +7,8 @@ use crate::cli::source::open::Surveyed;
 use crate::db::Engine;
 use crate::db::target::{Target, Transport};
 use crate::domain::text::Clean;
-use crate::store::Budget;
-use crate::store::sql::{Connection, connection};
+use crate::store::sql::connection;
+use crate::store::{Budget, Connection};
 
 /// The name of the section.
 pub const SECTION: &str = "connection";

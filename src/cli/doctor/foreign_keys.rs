@@ -1,8 +1,7 @@
 //! Rows of other tables that refer to jobs: what the database does to them when jobs are deleted.
 
 use super::finding::{Finding, Level};
-use crate::store::sql::{Following, SqlStore};
-use crate::store::{Budget, Result};
+use crate::store::{Budget, Diagnose, Following, Result};
 
 /// What was looked at.
 const ABOUT: &str = "foreign keys";
@@ -11,7 +10,7 @@ const ABOUT: &str = "foreign keys";
 ///
 /// # Errors
 /// When the database cannot be read.
-pub async fn check(section: &str, store: &SqlStore, budget: &Budget) -> Result<Vec<Finding>> {
+pub async fn check(section: &str, store: &dyn Diagnose, budget: &Budget) -> Result<Vec<Finding>> {
     let found = store.followers(budget).await?;
     if !found.deletes {
         return Ok(vec![Finding::new(section, ABOUT, Level::Ok, "no verb deletes jobs here")]);

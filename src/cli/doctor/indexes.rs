@@ -2,8 +2,7 @@
 
 use super::finding::{Finding, Level, bytes, roughly};
 use crate::domain::histogram::grouped;
-use crate::store::sql::{Extent, Found, Housekeeping, MissingIndex, Served, Service, SqlStore};
-use crate::store::{Budget, Result};
+use crate::store::{Budget, Diagnose, Extent, Housekeeping, MissingIndex, Result, Served, Service};
 
 /// Rows up to which a table is read from end to end in no time.
 const SMALL: u64 = 50_000;
@@ -20,23 +19,11 @@ const TIDY: f64 = 0.9;
 ///
 /// # Errors
 /// When the database cannot be read.
-pub async fn findings(
-    section: &str,
-    store: &SqlStore,
-    found: &Found,
-    extent: Extent,
-    budget: &Budget,
-) -> Result<Vec<Finding>> {
-    let housekeeping = store.diagnostics().housekeeping(budget).await?;
+pub async fn findings(section: &str, store: &dyn Diagnose, extent: Extent, budget: &Budget) -> Result<Vec<Finding>> {
+    let housekeeping = store.housekeeping(budget).await?;
     let mut all = vec![size(section, extent, &housekeeping)];
-    all.extend(
-        store
-            .diagnostics()
-            .served(found, extent, budget)
-            .await?
-            .into_iter()
-            .map(|served| index(section, extent, served)),
-    );
+    let served = store.served(extent, budget).await?;
+    all.extend(served.into_iter().map(|served| index(section, extent, served)));
     all.extend(tidiness(section, extent, &housekeeping));
     Ok(all)
 }

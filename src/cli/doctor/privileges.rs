@@ -2,11 +2,10 @@
 
 use super::finding::{Finding, Level};
 use crate::domain::action::Action;
-use crate::store::sql::{Grant, SqlStore};
-use crate::store::{Availability, Store};
+use crate::store::{Availability, Diagnose, Grant, StoreInfo};
 
 /// What is found of the rights on a store.
-pub fn findings(store: &SqlStore, section: &str) -> Vec<Finding> {
+pub fn findings(info: &StoreInfo, store: &dyn Diagnose, section: &str) -> Vec<Finding> {
     let lacks = |action: Option<Action>| {
         let known = store.lacks().iter().find(|(of, _)| *of == action);
         known.map_or(&[][..], |(_, missing)| missing.as_slice())
@@ -21,13 +20,8 @@ pub fn findings(store: &SqlStore, section: &str) -> Vec<Finding> {
             None => action.to_string(),
         };
         // That the database takes no changes at all is a finding of its own.
-        let own = store
-            .info()
-            .capabilities
-            .actions
-            .iter()
-            .find(|(of, _)| *of == action)
-            .map(|(_, availability)| availability);
+        let mut actions = info.capabilities.actions.iter();
+        let own = actions.find(|(of, _)| *of == action).map(|(_, availability)| availability);
         match (lacks(Some(action)), own) {
             ([], Some(Availability::Ready { .. })) => {
                 all.push(Finding::new(section, &about, Level::Ok, "no right is known to be missing"));

@@ -7,7 +7,6 @@ use crate::adapter::Retention;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
 use crate::domain::time::{Timestamp, short_span};
-use crate::store::sql::SqlStore;
 use crate::store::{Budget, Cursor, PageQuery, Result, ScanMode, Sort, SortKey, Store};
 
 /// From this part of its time on a job is about to be deleted.
@@ -33,12 +32,17 @@ pub enum Eldest {
 ///
 /// # Errors
 /// When the database cannot be read.
-pub async fn check(section: &str, store: &SqlStore, rows: Option<u64>, budget: &Budget) -> Result<Vec<Finding>> {
+pub async fn check(
+    section: &str,
+    store: &dyn Store,
+    (retention, rows): (Option<&Retention>, Option<u64>),
+    budget: &Budget,
+) -> Result<Vec<Finding>> {
     let eldest = eldest(store, budget).await?;
-    Ok(findings(section, store.retention(), eldest, rows, store.clock()))
+    Ok(findings(section, retention, eldest, rows, store.clock()))
 }
 
-async fn eldest(store: &SqlStore, budget: &Budget) -> Result<Eldest> {
+async fn eldest(store: &dyn Store, budget: &Budget) -> Result<Eldest> {
     let sort = Sort { key: SortKey::Time, descending: false };
     let mut cursor = Cursor::Start;
     for _ in 0..STEPS {

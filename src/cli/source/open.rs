@@ -214,15 +214,12 @@ impl Surveyed {
     /// # Errors
     /// When the table does not fit its adapter, or the database fails.
     pub async fn open(&self, found: &Found, budget: &Budget) -> Result<StoreContext> {
-        let Some(adapter) = self.library.get(&found.adapter) else {
-            anyhow::bail!("the adapter {} is gone", found.adapter);
-        };
         let options =
             OpenOptions { just_connected: self.is_fresh.swap(false, Ordering::Relaxed), ..self.open_options() };
-        let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
+        let store = self.store(found, &options, budget).await?;
         Ok(StoreContext {
             operator: operator::current(self.engine.user()),
-            store: Arc::new(store),
+            store,
             source: self.origin.name.clone(),
             production: self.origin.production(),
             redactor: Arc::clone(&self.redactor),
@@ -232,6 +229,31 @@ impl Surveyed {
 }
 
 impl Surveyed {
+    /// The store over a layout.
+    ///
+    /// # Errors
+    /// As [`Surveyed::open`].
+    pub async fn store(
+        &self,
+        found: &Found,
+        options: &OpenOptions,
+        budget: &Budget,
+    ) -> crate::store::Result<Arc<dyn Store>> {
+        self.store_by(Arc::clone(&self.engine), found, options, budget).await
+    }
+
+    async fn store_by(
+        &self,
+        engine: Arc<Engine>,
+        found: &Found,
+        options: &OpenOptions,
+        budget: &Budget,
+    ) -> crate::store::Result<Arc<dyn Store>> {
+        let gone = || SourceError::Layout(format!("the adapter {} is gone", found.adapter));
+        let adapter = self.library.get(&found.adapter).ok_or_else(gone)?;
+        Ok(Arc::new(sql::open(engine, adapter, found, options, budget).await?))
+    }
+
     /// How the source's stores are opened, whatever was heard of the database meanwhile.
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions { destination: destination(self.origin.source.as_ref(), &self.redactor), ..OpenOptions::default() }
@@ -247,12 +269,9 @@ impl Surveyed {
         found: &Found,
         budget: &Budget,
     ) -> crate::store::Result<Arc<dyn Store>> {
-        let gone = || SourceError::Layout(format!("the adapter {} is gone", found.adapter));
-        let adapter = self.library.get(&found.adapter).ok_or_else(gone)?;
         let options = EngineOptions { rehearsal: true, ..self.origin.engine_options(session) };
         let engine = Arc::new(Engine::connect(&self.origin.target, &options).await?);
-        let options = self.open_options();
-        Ok(Arc::new(sql::open(engine, adapter, found, &options, budget).await?))
+        self.store_by(engine, found, &self.open_options(), budget).await
     }
 }
 

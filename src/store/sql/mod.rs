@@ -34,25 +34,22 @@ use std::time::Instant;
 use futures_util::TryFutureExt;
 use futures_util::future::BoxFuture;
 
-pub use diagnostics::bloat::{Bloat, Oldest};
-pub use diagnostics::health::{Connection, Housekeeping, connection};
-pub use diagnostics::index_advice::{Extent, MissingIndex, Served, Service};
+pub use diagnostics::health::connection;
 pub use open::adapter_check::{CheckFinding, check, missing_indexes, untold_key};
 pub use open::open;
-pub use open::privileges::{Grant, Site, numbered, required};
+pub use open::privileges::{Site, numbered, required};
 pub use schema::candidates::{Candidates, NearMiss, Renamed, candidates};
 pub use schema::destination::{OpenOptions, ReplayDestination};
 pub(super) use schema::discovery::read_catalogue;
 pub use schema::discovery::{Detection, Found, Rejected, detect, survey};
 pub use schema::sample_rows::sample;
-pub use write::foreign_keys::Following;
 
 use super::{
-    Accuracy, Applied, Batch, Budget, Changes, HistogramQuery, HistogramStep, Identity, Ineligible, Job, Page,
-    PageQuery, PlanFacts, Preparation, Projection, Reconcile, Result, ScanMode, SourceError, Store, StoreInfo, Token,
-    TxStatus,
+    Accuracy, Applied, Batch, Budget, Changes, Diagnose, Grant, HistogramQuery, HistogramStep, Identity, Ineligible,
+    Job, Page, PageQuery, PlanFacts, Preparation, Projection, Reconcile, Result, ScanMode, SourceError, Store,
+    StoreInfo, Token, TxStatus,
 };
-use crate::adapter::Retention;
+use crate::adapter::Table;
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
@@ -85,16 +82,13 @@ pub struct SqlStore {
     context: Context,
     /// What the role lacks to see everything (`None`), and for the verbs that it may not use.
     lacks: Vec<(Option<Action>, Vec<Grant>)>,
+    /// The table as it was seen when the store was opened.
+    table: Table,
     read: ReadMemory,
     count: CountMemory,
 }
 
 impl SqlStore {
-    /// What the role is known to lack: to see everything (`None`), and for each verb.
-    pub fn lacks(&self) -> &[(Option<Action>, Vec<Grant>)] {
-        &self.lacks
-    }
-
     fn reader(&self) -> Reader<'_> {
         Reader { context: &self.context, memory: &self.read }
     }
@@ -111,22 +105,8 @@ impl SqlStore {
         self.counter().poller()
     }
 
-    /// What becomes of rows of other tables that refer to jobs, as these are deleted by any verb.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub async fn followers(&self, budget: &Budget) -> Result<Following> {
-        ForeignKeys::new(&self.context).followers(budget).await
-    }
-
-    /// What `doctor` asks.
-    pub fn diagnostics(&self) -> Diagnostics<'_> {
-        Diagnostics { context: &self.context, statistics: self.statistics() }
-    }
-
-    /// What becomes of its dead jobs by themselves as they grow old, as far as the adapter knows.
-    pub fn retention(&self) -> Option<&Retention> {
-        self.context.layout.spec.retention.as_ref()
+    fn diagnostics(&self) -> Diagnostics<'_> {
+        Diagnostics { context: &self.context, table: &self.table, statistics: self.statistics() }
     }
 }
 
@@ -214,6 +194,10 @@ impl Store for SqlStore {
     }
 
     fn reconcile(&self) -> Option<&dyn Reconcile> {
+        Some(self)
+    }
+
+    fn diagnose(&self) -> Option<&dyn Diagnose> {
         Some(self)
     }
 

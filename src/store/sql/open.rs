@@ -19,7 +19,7 @@ use crate::store::sql::context::Context;
 use crate::store::sql::count::CountMemory;
 use crate::store::sql::open::capabilities::{defers, layout_options};
 use crate::store::sql::open::charset_check::charset_refusal;
-use crate::store::sql::open::privileges::{Grant, Role};
+use crate::store::sql::open::privileges::Role;
 use crate::store::sql::open::undo_capabilities::undoable;
 use crate::store::sql::query::buckets::{Axis, PollReading};
 use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
@@ -31,7 +31,7 @@ use crate::store::sql::schema::discovery::{CatalogueTables, Found, Seen, read_ca
 use crate::store::sql::schema::epoch_columns;
 use crate::store::sql::write::related_rows;
 use crate::store::sql::write::row_completeness::partial;
-use crate::store::{Availability, Budget, Capabilities, Evidence, Result, SortKey, SourceError, StoreInfo};
+use crate::store::{Availability, Budget, Capabilities, Evidence, Grant, Result, SortKey, SourceError, StoreInfo};
 
 /// Opens a layout that [`crate::store::sql::detect()`] found.
 ///
@@ -83,7 +83,7 @@ pub async fn open(
         layout,
     };
     let count = CountMemory { awaits_unit: spec.awaits_unit(&found.columns), ..CountMemory::default() };
-    Ok(SqlStore { context, lacks, read: ReadMemory::new(options.gentle), count })
+    Ok(SqlStore { context, lacks, table: found.columns.clone(), read: ReadMemory::new(options.gentle), count })
 }
 
 fn describe(

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use dlq_tui::db::Statement;
-use dlq_tui::store::sql::Oldest;
+use dlq_tui::store::{Diagnose, Oldest};
 use serde_json::Value;
 
 use super::{about, findings};
@@ -179,7 +179,7 @@ async fn bloat_is_told_on_every_database_and_so_is_what_holds_cleaning_up_back()
 async fn holder(db: &TestDb) {
     let store = store(db, Layout::DeadLetterJobs).await;
     if db.engine == Engine::Sqlite {
-        assert_eq!(store.diagnostics().bloat(&budget()).await.expect("bloat").oldest, Oldest::None);
+        assert_eq!(store.bloat(&budget()).await.expect("bloat").oldest, Oldest::None);
         return;
     }
     let other = engine(db).await;
@@ -189,7 +189,7 @@ async fn holder(db: &TestDb) {
     // MariaDB tells what it saw up to 0.1 s ago, and longer while others ask.
     let deadline = Instant::now() + Duration::from_secs(20);
     let (prepared, known_as, age, show) = loop {
-        match store.diagnostics().bloat(&budget()).await.expect("bloat").oldest {
+        match store.bloat(&budget()).await.expect("bloat").oldest {
             Oldest::Transaction { prepared, known_as, age, show } => break (prepared, known_as, age, show),
             other => assert!(Instant::now() < deadline, "{:?}: nothing is seen: {other:?}", db.engine),
         }
@@ -200,7 +200,7 @@ async fn holder(db: &TestDb) {
     tx.rollback().await;
     // MariaDB shows those of all databases, among them other tests'.
     if db.engine == Engine::Postgres {
-        assert_eq!(store.diagnostics().bloat(&budget()).await.expect("bloat").oldest, Oldest::None);
+        assert_eq!(store.bloat(&budget()).await.expect("bloat").oldest, Oldest::None);
     }
 }
 

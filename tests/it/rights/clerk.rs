@@ -7,7 +7,8 @@ use dlq_tui::adapter::{Route, built_in};
 use dlq_tui::db::target::Target;
 use dlq_tui::db::{Engine, EngineOptions};
 use dlq_tui::domain::action::Action;
-use dlq_tui::store::sql::{Grant, OpenOptions, ReplayDestination, Site, SqlStore, detect, open, required};
+use dlq_tui::store::Grant;
+use dlq_tui::store::sql::{OpenOptions, ReplayDestination, Site, SqlStore, detect, open, required};
 use dlq_tui::store::{SourceError, Store};
 
 use crate::harness::{self, Engine as Kind, PASSWORD, TestDb};

@@ -12,7 +12,9 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{Batch, Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SourceError, Store, StoreExt};
+use dlq_tui::store::{
+    Batch, Cursor, Diagnose, HistogramQuery, PageQuery, ScanMode, Sort, SourceError, Store, StoreExt,
+};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::outcomes::count_outcomes;

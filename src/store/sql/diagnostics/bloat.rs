@@ -7,58 +7,10 @@ use crate::db::cells::Cells;
 use crate::store::sql::diagnostics::Diagnostics;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::catalogue::bloat::bloat;
-use crate::store::{Budget, Result, SourceError};
-
-/// What a table takes without using it; on SQLite what the whole file does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bloat {
-    /// Living row versions, where the database counts versions.
-    pub live: Option<u64>,
-    /// Dead ones, which nobody sees any more.
-    pub dead: Option<u64>,
-    /// Since it was last vacuumed; `None` where that never was, or there is no such thing.
-    pub vacuumed: Option<Duration>,
-    /// Whether it is vacuumed by itself, where there is such a thing.
-    pub automatic: Option<bool>,
-    /// Bytes in all.
-    pub bytes: u64,
-    /// Bytes that are free, where the database knows.
-    pub free: Option<u64>,
-    /// Whoever keeps dead versions from being removed.
-    pub oldest: Oldest,
-    /// The statement that makes room.
-    pub vacuum: String,
-    /// The statement that has it vacuumed by itself again.
-    pub autovacuum: Option<String>,
-}
-
-/// The oldest transaction of somebody else's.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Oldest {
-    /// There is none, or no such thing.
-    #[default]
-    None,
-    /// It may not be looked for by this role.
-    Hidden,
-    /// This one.
-    Transaction {
-        /// Whether it was prepared for a commit in two phases, and belongs to no session.
-        prepared: bool,
-        /// Its session's number, or its name.
-        known_as: String,
-        /// How old it is.
-        age: Duration,
-        /// The statement that shows it.
-        show: String,
-    },
-}
+use crate::store::{Bloat, Budget, Oldest, Result, SourceError};
 
 impl<'s> Diagnostics<'s> {
-    /// The bloat of the table.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub async fn bloat(self, budget: &Budget) -> Result<Bloat> {
+    pub(crate) async fn bloat(self, budget: &Budget) -> Result<Bloat> {
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
         let says = bloat(self.context.engine.kind());
         let mut found = Bloat { vacuum: says.vacuum(place), autovacuum: says.autovacuum(place), ..Bloat::default() };

@@ -8,41 +8,10 @@ use crate::domain::time::Timestamp;
 use crate::store::sql::diagnostics::Diagnostics;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::catalogue::table_stats::table_stats;
-use crate::store::{Budget, Result};
+use crate::store::{Budget, Connection, Housekeeping, Result};
 
 /// Questions whose time is taken.
 const QUESTIONS: usize = 5;
-
-/// A connection as it turned out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Connection {
-    /// How long the shortest question takes, from here and back.
-    pub latency: Duration,
-    /// The port that the server itself listens on, where that is another than the one that was called.
-    pub other_port: Option<u64>,
-    /// The setting, `name = value`, by which the server may lose in a crash what it has committed.
-    pub forgets: Option<String>,
-    /// How far its clock is ahead of ours, in microseconds; behind where negative. With half the latency in it; `None` where
-    /// both are one.
-    pub ahead: Option<i64>,
-    /// Which version of TLS the server sees; `None` where it sees none, or there is no server.
-    pub encryption: Option<String>,
-}
-
-/// What a table's housekeeping has come to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Housekeeping {
-    /// The share of the table's pages that an index alone can count, from 0 to 1; `None` where there is no such thing.
-    pub visible: Option<f64>,
-    /// New rows after which the database tidies up by itself; `None` where it does not go by that.
-    pub tidies_after: Option<u64>,
-    /// Whether its planner has statistics.
-    pub analyzed: bool,
-    /// What gives it some.
-    pub analyze: String,
-    /// What has it tidy up often enough.
-    pub tidy: Option<String>,
-}
 
 /// Takes the time of some questions, and asks the server where it is.
 ///
@@ -81,11 +50,7 @@ pub async fn connection(engine: &Engine, budget: &Budget) -> Result<Connection> 
 }
 
 impl<'s> Diagnostics<'s> {
-    /// The housekeeping of the table.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub async fn housekeeping(self, budget: &Budget) -> Result<Housekeeping> {
+    pub(crate) async fn housekeeping(self, budget: &Budget) -> Result<Housekeeping> {
         let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
         let vitals = table_stats(self.context.engine.kind());
         let mut out = Housekeeping {

@@ -11,57 +11,10 @@ use crate::store::sql::diagnostics::Diagnostics;
 use crate::store::sql::dialect::catalogue::table_stats::{Width, table_stats};
 use crate::store::sql::dialect::{Place, dialect};
 use crate::store::sql::query::layout::{Part, part_of_facet};
-use crate::store::sql::schema::discovery::Found;
-use crate::store::{Budget, Result, SortKey};
-
-/// What a table holds, as far as is known without counting.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Extent {
-    /// Rows; `None` where nobody knows.
-    pub rows: Option<u64>,
-    /// Bytes, indexes aside; on SQLite those of the whole file.
-    pub bytes: u64,
-}
-
-/// Something that lists and counts go by.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Served {
-    /// What: `facet error`, `order by time`.
-    pub what: String,
-    /// How an index stands to it.
-    pub by: Service,
-}
-
-/// How an index serves something.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Service {
-    /// An index has it in order: the columns that it is known by.
-    Index(String),
-    /// It is made of other columns, row by row: no index of this table can serve it.
-    Computed,
-    /// There is none.
-    Missing(Option<MissingIndex>),
-}
-
-/// An index that is not there.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MissingIndex {
-    /// What it is for.
-    pub purpose: String,
-    /// The statement that makes it.
-    pub ddl: String,
-    /// How big it will be, about; `None` where the table's extent is not known.
-    pub bytes: Option<u64>,
-    /// How long it takes to make on a machine with nothing else to do, about.
-    pub build: Option<Duration>,
-}
+use crate::store::{Budget, Extent, MissingIndex, Result, Served, Service, SortKey};
 
 impl<'s> Diagnostics<'s> {
-    /// What the table holds, as far as is known without counting.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub async fn extent(self, budget: &Budget) -> Result<Extent> {
+    pub(crate) async fn extent(self, budget: &Budget) -> Result<Extent> {
         let statement = table_stats(self.context.engine.kind()).extent(self.place());
         let Some(row) = self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default().pop() else {
             return Ok(Extent::default());
@@ -74,12 +27,8 @@ impl<'s> Diagnostics<'s> {
         })
     }
 
-    /// What an index serves of the layout's order, facets and filters, and what it would take where none does.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub async fn served(self, found: &Found, extent: Extent, budget: &Budget) -> Result<Vec<Served>> {
-        let asked = self.wishes(found);
+    pub(crate) async fn served(self, extent: Extent, budget: &Budget) -> Result<Vec<Served>> {
+        let asked = self.wishes();
         let wanted: Vec<&Index> = asked.iter().filter_map(|(_, wish)| wish.as_ref().err()?.as_ref()).collect();
         let measures = self.measures(&wanted, budget).await?;
         let mut served = Vec::new();
@@ -87,7 +36,7 @@ impl<'s> Diagnostics<'s> {
             let by = match wish {
                 Ok(service) => service,
                 Err(None) => Service::Missing(None),
-                Err(Some(index)) => Service::Missing(Some(self.missing(found, &index, extent, &measures))),
+                Err(Some(index)) => Service::Missing(Some(self.missing(&index, extent, &measures))),
             };
             served.push(Served { what, by });
         }
@@ -99,10 +48,10 @@ impl<'s> Diagnostics<'s> {
     }
 
     /// What is asked of the table, with the service that there is or the index that would be one.
-    fn wishes(self, found: &Found) -> Vec<(String, std::result::Result<Service, Option<Index>>)> {
+    fn wishes(self) -> Vec<(String, std::result::Result<Service, Option<Index>>)> {
         // The catalogue numbers indexes; what they hold says more.
         let named = |begins: &dyn Fn(&[String]) -> bool| {
-            let columns = found.columns.indexes.values().find(|columns| begins(columns))?;
+            let columns = self.table.indexes.values().find(|columns| begins(columns))?;
             Some(Service::Index(format!("({})", columns.join(", "))))
         };
         let mut wishes = Vec::new();
@@ -175,8 +124,8 @@ impl<'s> Diagnostics<'s> {
         }
     }
 
-    fn missing(self, found: &Found, index: &Index, extent: Extent, measures: &Measures) -> MissingIndex {
-        let ddl = dialect(self.context.engine.kind()).create_index(self.place(), index, found.columns.is_partitioned);
+    fn missing(self, index: &Index, extent: Extent, measures: &Measures) -> MissingIndex {
+        let ddl = dialect(self.context.engine.kind()).create_index(self.place(), index, self.table.is_partitioned);
         let vitals = table_stats(self.context.engine.kind());
         let share = index.only.as_ref().map_or(1.0, |_| measures.dead_share);
         let rows = extent.rows.map(|rows| rows as f64 * share);

@@ -7,20 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::adapter::{Needs, Object, Privileges, Right, Route, Spec, function};
 use crate::db::{DatabaseKind, Engine};
 use crate::domain::action::Action;
+use crate::store::Grant;
 use crate::store::sql::dialect::catalogue::privileges::{On, grant, plain};
 use crate::store::sql::dialect::dialect;
 use crate::store::sql::schema::archive_name::archive_table_name;
 use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::schema::discovery::Found;
-
-/// Rights on one thing, and what gives them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// What the role may not do without it, as it follows on `may not`: `UPDATE, DELETE public.jobs`.
-    pub act: String,
-    /// The statement, without a semicolon.
-    pub sql: String,
-}
 
 /// A role that wants to do something with a layout.
 pub(crate) struct Role<'a> {

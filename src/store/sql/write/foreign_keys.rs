@@ -6,10 +6,11 @@ use crate::adapter::{Needs, Object, Right};
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::action::{Action, RowEffect};
+use crate::store::diagnose::REFUSING;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::catalogue::foreign_keys::foreign_key_catalogue;
 use crate::store::sql::write::row_completeness::RowCompleteness;
-use crate::store::{Budget, Result, SourceError};
+use crate::store::{Budget, Following, Result, SourceError};
 
 /// A table, with its schema.
 type ReferencePlace = (String, String);
@@ -26,31 +27,6 @@ impl ForeignKey {
     /// Whether rows keep those from being deleted that they refer to, and do not follow them.
     fn refuses(&self) -> bool {
         self.rule == REFUSING
-    }
-}
-
-/// The rule by which rows do not go that others refer to.
-const REFUSING: &str = "RESTRICT";
-
-/// What becomes of rows that refer to jobs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Following {
-    /// Whether any verb deletes jobs at all.
-    pub deletes: bool,
-    /// Whether tables of all other databases of the server are among them, where rows there can refer to these.
-    pub all: bool,
-    tables: BTreeMap<String, BTreeSet<String>>,
-}
-
-impl Following {
-    /// The tables whose rows go or are changed, by how, as an ON DELETE has it.
-    pub fn taken(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
-        self.tables.iter().filter(|(rule, _)| *rule != REFUSING).map(|(rule, tables)| (rule.as_str(), tables))
-    }
-
-    /// The tables whose rows keep the jobs from being deleted that they refer to.
-    pub fn refusing(&self) -> impl Iterator<Item = &str> {
-        self.tables.get(REFUSING).into_iter().flatten().map(String::as_str)
     }
 }
 
