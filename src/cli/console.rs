@@ -16,7 +16,7 @@ use crate::cli::source::open::{self, Surveyed};
 use crate::cli::source::source_choice::{Origin, SourceChoice};
 use crate::cli::verbs::run::resume_command;
 use crate::ledger::LedgerLocator;
-use crate::store::sql::Rejected;
+use crate::store::survey::{Found, Rejected};
 use crate::store::{Budget, SourceError};
 use crate::tui::app::Settings;
 use crate::tui::runtime::ConsoleError;
@@ -163,7 +163,7 @@ impl SourceOpener {
         let before = self.known();
         let before = before.iter().flat_map(|before| before.matching()).find(|found| found.label() == name);
         let is_it = |r: &&Rejected| before.is_some_and(|f| f.adapter == r.adapter && f.schema == r.schema);
-        let why = surveyed.detection.rejected.iter().find(is_it);
+        let why = surveyed.survey.rejected().iter().find(is_it);
         let why = why.map_or_else(String::new, |rejected| format!(": {}", rejected.why()));
         SourceError::Input(format!("there is no store `{name}` any more{why}"))
     }
@@ -171,7 +171,7 @@ impl SourceOpener {
     /// Closes the connection, so that nothing of ours keeps running on the server.
     async fn close(&self) {
         if let Some(surveyed) = self.known() {
-            surveyed.engine.close(LEAVE).await;
+            surveyed.survey.close(LEAVE).await;
         }
     }
 }
@@ -188,7 +188,7 @@ impl Opener for SourceOpener {
     fn choices(&self) -> BoxFuture<'_, std::result::Result<Vec<StoreChoice>, SourceError>> {
         async move {
             let surveyed = self.survey().await.map_err(store_error)?;
-            let choice = |f: &crate::store::sql::Found| StoreChoice { name: f.label(), title: f.title.clone() };
+            let choice = |f: &Found| StoreChoice { name: f.label(), title: f.title.clone() };
             Ok(surveyed.choices().into_iter().map(choice).collect())
         }
         .boxed()

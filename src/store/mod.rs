@@ -15,6 +15,7 @@ mod page;
 mod plan_facts;
 mod reconcile;
 pub mod sql;
+pub mod survey;
 mod token;
 
 use futures_util::future::BoxFuture;

@@ -144,7 +144,7 @@ fn known(session: &SourceChoice, inspected: &Inspection) -> Pseudonyms {
         names.know_target(&target);
     }
     if let Some(surveyed) = &inspected.surveyed {
-        let engine = &surveyed.engine;
+        let engine = surveyed.survey.engine();
         names.know_target(&surveyed.origin.target);
         names.know(PseudonymKind::Database, engine.database());
         names.know_path(engine.database());
@@ -212,7 +212,7 @@ fn adapters(inspected: &Inspection) -> Vec<String> {
 /// How the tables look that were found: never what stands in them.
 fn stores(inspected: &Inspection) -> Vec<String> {
     let mut lines = Vec::new();
-    for found in inspected.surveyed.iter().flat_map(|surveyed| &surveyed.detection.found) {
+    for found in inspected.surveyed.iter().flat_map(|surveyed| surveyed.survey.found()) {
         lines.push(format!("{} by {}", found.label(), found.adapter));
         for column in &found.shape().columns {
             let null = if column.nullable { "" } else { " not null" };

@@ -7,7 +7,6 @@ use crate::cli::source::open::Surveyed;
 use crate::db::Engine;
 use crate::db::target::{Target, Transport};
 use crate::domain::text::Clean;
-use crate::store::sql::connection;
 use crate::store::{Budget, Connection};
 
 /// The name of the section.
@@ -21,11 +20,11 @@ const SKEW: f64 = 5.0;
 
 /// What is found of the connection, and of what the database holds.
 pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
-    let engine = &surveyed.engine;
+    let engine = surveyed.survey.engine();
     let finding = |about: &str, level: Level, fact: String| Finding::new(SECTION, about, level, fact);
     let whose = if engine.user().is_empty() { String::new() } else { format!(" as {}", engine.user()) };
     let mut all = vec![finding("server", Level::Ok, format!("{}: {}{whose}", engine.server(), engine.database()))];
-    match connection(engine, budget).await {
+    match surveyed.survey.connection(budget).await {
         Err(error) => all.push(Finding::failed(SECTION, "latency", &error)),
         Ok(connection) => {
             all.push(latency(connection.latency));
@@ -122,7 +121,7 @@ fn role(engine: &Engine) -> Finding {
 /// Which layouts are there, and which nearly are.
 fn adapters(surveyed: &Surveyed) -> Vec<Finding> {
     const STORES: &str = "stores";
-    let found = surveyed.detection.found.iter().map(|found| {
+    let found = surveyed.survey.found().iter().map(|found| {
         let fact = format!("{} ({})", Clean::line(&found.label()), found.title);
         let finding = Finding::new(STORES, &found.adapter, Level::Ok, fact);
         match found.warnings.as_slice() {
@@ -130,12 +129,12 @@ fn adapters(surveyed: &Surveyed) -> Vec<Finding> {
             warnings => Finding { level: Level::Warn, advice: Some(warnings.join("; ")), ..finding },
         }
     });
-    let near = surveyed.detection.rejected.iter().map(|rejected| {
+    let near = surveyed.survey.rejected().iter().map(|rejected| {
         let fact = format!("not in {}: {}", Clean::line(&rejected.schema), rejected.why());
         Finding::new(STORES, &rejected.adapter, Level::Ok, fact)
     });
     let mut all: Vec<Finding> = found.chain(near).collect();
-    if surveyed.detection.found.is_empty() {
+    if surveyed.survey.found().is_empty() {
         let fact = "no table of dead-lettered jobs that an adapter knows";
         all.push(
             Finding::new(STORES, "adapters", Level::Fail, fact)

@@ -85,7 +85,7 @@ impl Inspection {
                 }
             }
         }
-        let engine = surveyed.as_ref().map(|surveyed| &surveyed.engine);
+        let engine = surveyed.as_ref().map(|surveyed| surveyed.survey.engine());
         findings.extend(ledger::findings(&session.paths.ledger(), engine, &budget).await);
         let ui = &session.config.ui;
         findings.extend(terminal::here(ui.theme.map_or("auto", |theme| theme.word()), ui.ascii));
@@ -98,7 +98,7 @@ impl Inspection {
 
     fn library(&self) -> &Library {
         static NONE: Library = Library { adapters: Vec::new(), faults: Vec::new() };
-        self.surveyed.as_ref().map(|surveyed| &surveyed.library).or(self.library.as_ref()).unwrap_or(&NONE)
+        self.surveyed.as_ref().map(|surveyed| &surveyed.survey.library).or(self.library.as_ref()).unwrap_or(&NONE)
     }
 }
 

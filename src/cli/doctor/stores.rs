@@ -14,7 +14,7 @@ pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
         let label = found.label();
         let label = Clean::line(&label);
         let (on, of) = (format!("rights on {label}"), format!("indexes of {label}"));
-        match surveyed.store(found, &surveyed.open_options(), budget).await {
+        match surveyed.survey.open(found, &surveyed.open_options(), budget).await {
             Ok(store) => {
                 let Some(diagnose) = store.diagnose() else { continue };
                 first.extend(privileges::findings(store.info(), diagnose, &on));

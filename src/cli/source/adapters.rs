@@ -16,7 +16,7 @@ use crate::cli::table::{TableColumn, TextTable, terminal_width};
 use crate::config::ReplayTo;
 use crate::domain::text::Clean;
 use crate::store::Budget;
-use crate::store::sql::{CheckFinding, Found, check, missing_indexes, sample, untold_key};
+use crate::store::survey::{CheckFinding, Found};
 use crate::triage::conformance::story;
 
 #[derive(Serialize)]
@@ -177,7 +177,7 @@ async fn draft(session: &SourceChoice, table: &str, print: bool) -> Result<Code>
     let origin = session.origin()?;
     let budget = session.budget(&origin);
     let surveyed = survey(session, origin, &budget).await?;
-    let sample = sample(&surveyed.engine, table, &budget).await?;
+    let sample = surveyed.survey.sample(table, &budget).await?;
     let text = sample.draft().map_err(CliError::usage)?;
     if print {
         write(text.as_bytes())?;
@@ -245,28 +245,27 @@ async fn against_database(session: &SourceChoice, library: Library, name: Option
     });
     let budget = session.budget(&origin);
     let surveyed = survey_by(session, std::future::ready(library), origin, &budget).await?;
-    let library = &surveyed.library;
+    let (survey, library) = (&surveyed.survey, &surveyed.survey.library);
     let wanted = |adapter: &str| name.is_none_or(|n| n == adapter);
     let mut out = Vec::new();
     let (mut checked, mut wrong) = (0, 0);
-    for found in surveyed.detection.found.iter().filter(|f| wanted(&f.adapter)) {
-        let adapter = named(library, &found.adapter)?;
-        let findings = check(&surveyed.engine, adapter, found, target.as_deref(), &budget).await?;
+    for found in survey.found().iter().filter(|f| wanted(&f.adapter)) {
+        let findings = survey.check(found, target.as_deref(), &budget).await?;
         checked += 1;
         wrong += faults_of(&findings);
         write_findings(&mut out, found, &findings)?;
-        for warning in found.warnings.iter().chain(&untold_key(&surveyed.engine, adapter, found)) {
+        for warning in found.warnings.iter().chain(&survey.untold_key(found)) {
             writeln!(out, "  {}", Clean::line(warning))?;
         }
         if deep && faults_of(&findings) == 0 {
             wrong += tell(session, &surveyed, found, &mut out, &budget).await?;
         }
-        for (purpose, ddl) in missing_indexes(&surveyed.engine, adapter, found) {
+        for (purpose, ddl) in survey.missing_indexes(found) {
             writeln!(out, "  no index for {purpose}: on a big table run {}", Clean::line(&ddl))?;
         }
     }
-    let dialect = surveyed.engine.kind().word();
-    for rejected in surveyed.detection.rejected.iter().filter(|r| wanted(&r.adapter)) {
+    let dialect = survey.engine().kind().word();
+    for rejected in survey.rejected().iter().filter(|r| wanted(&r.adapter)) {
         let adapter = named(library, &rejected.adapter)?;
         let place = format!(" in {}", Clean::line(&rejected.schema));
         write_misfits(&mut out, adapter, dialect, &place, &rejected.reasons)?;

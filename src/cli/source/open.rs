@@ -2,7 +2,6 @@
 
 mod masked;
 mod no_layout;
-mod reopen;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use crate::cli::exit::CliError;
 use crate::cli::operator;
 use crate::cli::source::source_choice::{Origin, SourceChoice};
 use crate::config::{ReplayTo, Source, Thresholds};
-use crate::db::{Engine, EngineOptions};
+use crate::db::EngineOptions;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobId};
@@ -27,7 +26,7 @@ use crate::domain::run_options::validator::Validator;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerLocator, Whose, known};
-use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
+use crate::store::survey::{Found, OpenOptions, ReplayDestination, Survey};
 use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, SourceError, Store};
 use crate::triage::deliver::CommandDestination;
 use crate::triage::{StoreContext, replay_limit};
@@ -62,12 +61,8 @@ pub struct OpenedStore {
 pub struct Surveyed {
     /// Where it came from.
     pub origin: Origin,
-    /// The connection.
-    pub engine: Arc<Engine>,
-    /// The adapters that were tried.
-    pub library: Library,
-    /// What was found.
-    pub detection: Detection,
+    /// What is there.
+    pub survey: Survey,
     /// The way to the ledger.
     pub homes: LedgerLocator,
     /// Nothing was opened yet: what the survey heard is fresh.
@@ -149,12 +144,8 @@ async fn survey_with(
     // What is shown on this screen is one thing, and what is put on record another.
     let redactor = Arc::new(session.redactor().revealing(false));
     let destination = destination(origin.source.as_ref(), &redactor);
-    let (engine, library, mut detection) = sql::survey(&origin.target, &options, library, &destination, budget).await?;
-    reopen::hold_back(&library, &mut detection);
-    let engine = Arc::new(engine);
-    let homes = LedgerLocator::new(session.paths.ledger(), Some(Arc::clone(&engine)));
-    let is_fresh = AtomicBool::new(true);
-    Ok(Surveyed { origin, engine, library, detection, homes, is_fresh, redactor })
+    let survey = Survey::connect(&origin.target, &options, library, &destination, budget).await?;
+    Ok(Surveyed::of(survey, session, origin, redactor))
 }
 
 /// The adapters at hand; a file that cannot be used is told of and left out.
@@ -171,6 +162,20 @@ fn tell_faults(library: &Library) {
 }
 
 impl Surveyed {
+    fn of(survey: Survey, session: &SourceChoice, origin: Origin, redactor: Arc<Redactor>) -> Self {
+        let homes = LedgerLocator::new(session.paths.ledger(), Some(Arc::clone(survey.engine())));
+        Self { origin, survey, homes, is_fresh: AtomicBool::new(true), redactor }
+    }
+
+    /// What is there now, by the same connections and adapters.
+    ///
+    /// # Errors
+    /// When the database cannot be reached or read.
+    pub async fn again(&self, session: &SourceChoice, budget: &Budget) -> crate::store::Result<Surveyed> {
+        let survey = self.survey.again(budget).await?;
+        Ok(Self::of(survey, session, self.origin.clone(), Arc::clone(&self.redactor)))
+    }
+
     /// The one layout to open: the one that was named, or the only one.
     ///
     /// # Errors
@@ -185,7 +190,7 @@ impl Surveyed {
         let labels = |found: &[&Found]| {
             found.iter().map(|f| shell_words::quote(&f.label()).into_owned()).collect::<Vec<_>>().join(", ")
         };
-        let all: Vec<&Found> = self.detection.found.iter().collect();
+        let all: Vec<&Found> = self.survey.found().iter().collect();
         let why = match (choices.as_slice(), &self.origin.store) {
             ([], Some(store)) if !all.is_empty() => {
                 format!("{name} holds no store `{store}`; it holds {}", labels(&all))
@@ -199,7 +204,7 @@ impl Surveyed {
     /// The layouts that fit what was named with `--store`, or all.
     pub fn matching(&self) -> Vec<&Found> {
         let named = |found: &&Found| self.origin.store.as_ref().is_none_or(|store| found.is_named(store));
-        self.detection.found.iter().filter(named).collect()
+        self.survey.found().iter().filter(named).collect()
     }
 
     /// Of those the ones to choose among: what the role may not read is none, unless it may read nothing.
@@ -216,9 +221,9 @@ impl Surveyed {
     pub async fn open(&self, found: &Found, budget: &Budget) -> Result<StoreContext> {
         let options =
             OpenOptions { just_connected: self.is_fresh.swap(false, Ordering::Relaxed), ..self.open_options() };
-        let store = self.store(found, &options, budget).await?;
+        let store = self.survey.open(found, &options, budget).await?;
         Ok(StoreContext {
-            operator: operator::current(self.engine.user()),
+            operator: operator::current(self.survey.engine().user()),
             store,
             source: self.origin.name.clone(),
             production: self.origin.production(),
@@ -229,31 +234,6 @@ impl Surveyed {
 }
 
 impl Surveyed {
-    /// The store over a layout.
-    ///
-    /// # Errors
-    /// As [`Surveyed::open`].
-    pub async fn store(
-        &self,
-        found: &Found,
-        options: &OpenOptions,
-        budget: &Budget,
-    ) -> crate::store::Result<Arc<dyn Store>> {
-        self.store_by(Arc::clone(&self.engine), found, options, budget).await
-    }
-
-    async fn store_by(
-        &self,
-        engine: Arc<Engine>,
-        found: &Found,
-        options: &OpenOptions,
-        budget: &Budget,
-    ) -> crate::store::Result<Arc<dyn Store>> {
-        let gone = || SourceError::Layout(format!("the adapter {} is gone", found.adapter));
-        let adapter = self.library.get(&found.adapter).ok_or_else(gone)?;
-        Ok(Arc::new(sql::open(engine, adapter, found, options, budget).await?))
-    }
-
     /// How the source's stores are opened, whatever was heard of the database meanwhile.
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions { destination: destination(self.origin.source.as_ref(), &self.redactor), ..OpenOptions::default() }
@@ -269,9 +249,8 @@ impl Surveyed {
         found: &Found,
         budget: &Budget,
     ) -> crate::store::Result<Arc<dyn Store>> {
-        let options = EngineOptions { rehearsal: true, ..self.origin.engine_options(session) };
-        let engine = Arc::new(Engine::connect(&self.origin.target, &options).await?);
-        self.store_by(engine, found, &self.open_options(), budget).await
+        let connection = (&self.origin.target, self.origin.engine_options(session));
+        self.survey.open_rollback_only(connection, found, &self.open_options(), budget).await
     }
 }
 

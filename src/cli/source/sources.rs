@@ -99,15 +99,15 @@ async fn probe(session: &SourceChoice, source: String, origin: Result<Origin>) -
     .await;
     match looked {
         Ok(surveyed) => {
-            let engine = &surveyed.engine;
+            let engine = surveyed.survey.engine();
             record.reachable = true;
             record.server = Some(engine.server().to_owned());
             record.database = Some(engine.database().to_owned());
             record.user = Some(engine.user().to_owned()).filter(|u| !u.is_empty());
             record.read_only |= engine.read_only().is_some();
             record.stores = surveyed
-                .detection
-                .found
+                .survey
+                .found()
                 .iter()
                 .map(|f| StoreRecord { adapter: f.adapter.clone(), store: f.label() })
                 .collect();

@@ -31,6 +31,12 @@ const SQL_FLOORS: &[&[&str]] = &[
     &["verbs"],
 ];
 
+/// The floors that take any store, whatever it is kept in.
+const ABOVE_STORE: &[&str] = &["ledger", "triage", "tui", "cli"];
+
+/// A page of the docs that holds SQL: the grants of each layout.
+const PRINTS_GRANTS: &str = "cli/docs/privileges.rs";
+
 /// Frameworks are adapters: data. Not one of their names belongs into code.
 const FRAMEWORKS: &[&str] = &[
     "rails",
@@ -198,6 +204,16 @@ fn upward_uses(source: &Source, prefix: &[&str], floors: &[&[&str]]) -> Vec<Stri
     faults
 }
 
+/// What names the SQL store from above it.
+fn uses_of_sql(source: &Source) -> Vec<String> {
+    let is_above = source.module().first().is_some_and(|floor| ABOVE_STORE.contains(floor));
+    if !is_above || source.path == PRINTS_GRANTS {
+        return Vec::new();
+    }
+    let named = named_modules(source).into_iter().filter(|path| path.starts_with(&["store".into(), "sql".into()]));
+    named.map(|path| format!("src/{} uses {}", source.path, path.join("::"))).collect()
+}
+
 /// Lines that match, as `src/file.rs:12: text`.
 fn matches(sources: &[Source], pattern: &str, wanted: impl Fn(&Source) -> bool, comments: bool) -> Vec<String> {
     let pattern = Regex::new(pattern).expect("a valid expression");
@@ -243,6 +259,13 @@ fn each_room_of_the_sql_store_uses_only_the_rooms_below_it() {
     let upward = |source: &Source| upward_uses(source, &["store", "sql"], SQL_FLOORS);
     let faults: Vec<String> = sources.iter().flat_map(upward).collect();
     none(&faults, "The order stands in SQL_FLOORS: each room imports only those that are named before it.");
+}
+
+#[test]
+fn nothing_above_the_store_knows_that_it_is_sql() {
+    let sources = sources();
+    let faults: Vec<String> = sources.iter().flat_map(uses_of_sql).collect();
+    none(&faults, "What is above takes a Store, a Survey or a Diagnose: another kind of store has these too.");
 }
 
 #[test]
@@ -354,6 +377,15 @@ mod tests {
         assert_eq!(faults("tui/keys/mod.rs", "use super::app::Msg;").len(), 1);
         assert_eq!(faults("tui/app/mod.rs", "use crate::tui::{\n    keys::Key,\n    view::draw,\n};").len(), 1);
         assert_eq!(faults("tui/mod.rs", "use crate::cli::Args;").len(), 1);
+    }
+
+    #[test]
+    fn the_sql_store_is_found_by_any_spelling_from_above_only() {
+        let uses = |path: &str, code: &str| uses_of_sql(&source(path, code)).len();
+        assert_eq!(uses("cli/doctor/stores.rs", "use crate::store::{self, sql::{open, detect}, Store};"), 2);
+        assert_eq!(uses("tui/mod.rs", "fn f() -> crate::store::sql::SqlStore { g() }"), 1);
+        assert_eq!(uses("cli/mod.rs", "use crate::store::survey::Survey;"), 0);
+        assert_eq!(uses("store/survey.rs", "use super::sql::open;"), 0);
     }
 
     #[test]

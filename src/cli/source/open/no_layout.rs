@@ -7,7 +7,7 @@ use crate::cli::output;
 use crate::cli::source::source_choice::SourceChoice;
 use crate::domain::text::Clean;
 use crate::store::Budget;
-use crate::store::sql::{Candidates, NearMiss, Renamed, candidates};
+use crate::store::survey::{Candidates, NearMiss, Renamed};
 
 /// Near misses that are explained.
 const EXPLAINED: usize = 3;
@@ -16,12 +16,12 @@ impl Surveyed {
     /// Why there is nothing to open, and what to do. The tables are a help, and no answer: where they cannot be read, none are
     /// named.
     pub(super) async fn why_none(&self, session: &SourceChoice, budget: &Budget) -> String {
-        let found = candidates(&self.engine, &self.library.adapters, budget).await.unwrap_or_default();
+        let found = self.survey.candidates(budget).await.unwrap_or_default();
         let ours = ["dlq-tui"].into_iter().chain(self.origin.reach.iter().map(String::as_str));
         let command = shell_words::join(ours);
         let mut lines =
             vec![format!("{} holds no table of dead-lettered jobs that an adapter knows", self.origin.name)];
-        lines.extend(self.detection.rejected.iter().map(|r| format!("not {}: {}", r.adapter, r.why())));
+        lines.extend(self.survey.rejected().iter().map(|r| format!("not {}: {}", r.adapter, r.why())));
         lines.extend(advice(&found, &command, session.paths.adapters()));
         lines.join("\n")
     }

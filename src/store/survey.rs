@@ -1,0 +1,159 @@
+//! What a source holds, and how the stores in it are opened, by the scheme of its URL. All schemes are SQL so far.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::sql::{self, Detection};
+use super::{Budget, Connection, Result, SourceError, Store};
+use crate::adapter::{Adapter, Library, Sample};
+use crate::db::target::Target;
+use crate::db::{Engine, EngineOptions};
+
+pub use super::sql::{Candidates, CheckFinding, Found, NearMiss, OpenOptions, Rejected, Renamed, ReplayDestination};
+
+/// A source that was connected to, with the layouts that its adapters know there.
+pub struct Survey {
+    engine: Arc<Engine>,
+    detection: Detection,
+    /// The adapters that were tried.
+    pub library: Library,
+}
+
+impl Survey {
+    /// Connects, and finds the layouts; the adapters may be read meanwhile. The destination of replayed jobs is looked at along
+    /// with them.
+    ///
+    /// # Errors
+    /// When the source cannot be reached or read.
+    pub async fn connect(
+        target: &Target,
+        options: &EngineOptions,
+        library: impl Future<Output = Library>,
+        destination: &ReplayDestination,
+        budget: &Budget,
+    ) -> Result<Self> {
+        let (engine, library, detection) = sql::survey(target, options, library, destination, budget).await?;
+        Ok(Self::of(engine, library, detection))
+    }
+
+    /// What is there now, by the same connections and adapters.
+    ///
+    /// # Errors
+    /// As [`Survey::connect`].
+    pub async fn again(&self, budget: &Budget) -> Result<Self> {
+        let engine = self.engine.reconnect(budget).await?;
+        let detection = sql::detect(&engine, &self.library.adapters, budget).await?;
+        Ok(Self::of(engine, self.library.clone(), detection))
+    }
+
+    /// Lets nothing be written to the layouts whose adapters are in doubt.
+    fn of(engine: Engine, library: Library, mut detection: Detection) -> Self {
+        for found in &mut detection.found {
+            if let Some(reason) = library.doubt(&found.adapter, &found.table) {
+                found.hold_back(reason);
+            }
+        }
+        Self { engine: Arc::new(engine), library, detection }
+    }
+
+    /// The layouts that fit.
+    pub fn found(&self) -> &[Found] {
+        &self.detection.found
+    }
+
+    /// The tables that have the name of a layout's and do not fit it.
+    pub fn rejected(&self) -> &[Rejected] {
+        &self.detection.rejected
+    }
+
+    /// The connection: the ledger may be in the same database.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Opens the store of a layout.
+    ///
+    /// # Errors
+    /// When the table does not fit its adapter, or the source fails.
+    pub async fn open(&self, found: &Found, options: &OpenOptions, budget: &Budget) -> Result<Arc<dyn Store>> {
+        self.open_over(Arc::clone(&self.engine), found, options, budget).await
+    }
+
+    /// The same over a connection of its own, of which nothing lasts.
+    ///
+    /// # Errors
+    /// As [`Survey::open`].
+    pub async fn open_rollback_only(
+        &self,
+        (target, connection): (&Target, EngineOptions),
+        found: &Found,
+        options: &OpenOptions,
+        budget: &Budget,
+    ) -> Result<Arc<dyn Store>> {
+        let connection = EngineOptions { rehearsal: true, ..connection };
+        let engine = Arc::new(Engine::connect(target, &connection).await?);
+        self.open_over(engine, found, options, budget).await
+    }
+
+    async fn open_over(
+        &self,
+        engine: Arc<Engine>,
+        found: &Found,
+        options: &OpenOptions,
+        budget: &Budget,
+    ) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(sql::open(engine, self.adapter(found)?, found, options, budget).await?))
+    }
+
+    fn adapter(&self, found: &Found) -> Result<&Adapter> {
+        let gone = || SourceError::Layout(format!("the adapter {} is gone", found.adapter));
+        self.library.get(&found.adapter).ok_or_else(gone)
+    }
+
+    /// How the connection is doing.
+    ///
+    /// # Errors
+    /// When the source cannot be reached.
+    pub async fn connection(&self, budget: &Budget) -> Result<Connection> {
+        sql::connection(&self.engine, budget).await
+    }
+
+    /// The tables that may hold dead-lettered jobs although no adapter fits.
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    pub async fn candidates(&self, budget: &Budget) -> Result<Candidates> {
+        sql::candidates(&self.engine, &self.library.adapters, budget).await
+    }
+
+    /// Columns and some rows of a table, to draft an adapter from.
+    ///
+    /// # Errors
+    /// When there is no such table, or the source cannot be read.
+    pub async fn sample(&self, table: &str, budget: &Budget) -> Result<Sample> {
+        sql::sample(&self.engine, table, budget).await
+    }
+
+    /// Each statement of a layout's adapter, held against the source; replayed jobs go to the table `target` where one is named.
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    pub async fn check(&self, found: &Found, target: Option<&str>, budget: &Budget) -> Result<Vec<CheckFinding>> {
+        sql::check(&self.engine, self.adapter(found)?, found, target, budget).await
+    }
+
+    /// Why the key of a layout may not be unique, where the catalogue does not tell.
+    pub fn untold_key(&self, found: &Found) -> Option<String> {
+        sql::untold_key(&self.engine, self.adapter(found).ok()?, found)
+    }
+
+    /// The indexes that a layout wants and does not have, each with what it is for and the statement that makes it.
+    pub fn missing_indexes(&self, found: &Found) -> Vec<(String, String)> {
+        self.adapter(found).map_or_else(|_| Vec::new(), |adapter| sql::missing_indexes(&self.engine, adapter, found))
+    }
+
+    /// Ends the connection.
+    pub async fn close(&self, grace: Duration) {
+        self.engine.close(grace).await;
+    }
+}
