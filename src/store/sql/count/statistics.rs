@@ -16,7 +16,7 @@ use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::group_by::{Grouping, untrusted};
 use crate::store::sql::query::layout::{Part, part_of_facet};
-use crate::store::sql::query::where_clause::WhereClause;
+use crate::store::sql::query::where_clause::{Condition, WhereClause};
 use crate::store::sql::read::page::Reader;
 use crate::store::{Budget, Result, SourceError};
 
@@ -229,10 +229,10 @@ impl<'s> Statistics<'s> {
             };
             return Ok(State::ALL.into_iter().map(|s| (s, count(s))).collect());
         }
-        let judge = WhereClause::everything(&self.context.layout);
+        let condition = Condition::new(&self.context.layout);
         let mut sql = Sql::new(self.context.layout.dialect);
         sql.push(&format!("SELECT count(*) FROM (SELECT 1 AS one FROM {} WHERE ", self.context.layout.from));
-        judge.state(&mut sql, State::Dead);
+        condition.state(&mut sql, State::Dead);
         sql.push(&format!(" LIMIT {CAP}) AS x"));
         let n = first_count(self.context.engine.read(&[sql.done()], budget).await?.pop())?;
         let exactness = if n < CAP as u64 { Exactness::Exact } else { Exactness::AtLeast };

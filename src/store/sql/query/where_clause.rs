@@ -3,19 +3,18 @@
 //!
 //! `replayed:` is for the ledger to judge and is passed over here.
 
-mod ages;
+mod condition;
 mod prefilter;
 
-use prefilter::Pieces;
+pub(crate) use condition::Condition;
+use prefilter::{Pieces, Prefilter};
 
-use crate::adapter::FieldKind;
 use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, Test, TimeBound};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::SortKey;
-use crate::store::sql::dialect::TextExpression;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::layout::{Expr, Layout, Part, part_of_key};
+use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::time_of_death::{Death, Rows};
 
 /// Which columns are read beside the light ones: the heavy ones that the last word in memory needs.
@@ -35,8 +34,7 @@ pub(crate) struct WhereClause<'a> {
     exact: Vec<Clause>,
     loose: Vec<Clause>,
     dead_only: bool,
-    /// Whether the table of dead jobs is taken to hold little else.
-    mostly_dead: bool,
+    condition: Condition<'a>,
     /// What remains to be judged in memory; `None` when the condition says it all.
     pub(crate) rest: Option<CompiledFilter>,
     /// What that needs.
@@ -61,19 +59,19 @@ impl<'a> WhereClause<'a> {
         }
         let rest = (!loose.is_empty()).then(|| filter.compile_only(now, |c| loose.contains(c)));
         let dead_only = !filter.clauses().iter().any(names_states);
-        Self { layout, exact, loose, dead_only, mostly_dead: true, rest, extras }
+        Self { layout, exact, loose, dead_only, condition: Condition::new(layout), rest, extras }
     }
 
     /// A judge of everything, whatever its state.
     pub(crate) fn everything(layout: &'a Layout) -> Self {
-        let (exact, loose) = (Vec::new(), Vec::new());
-        Self { layout, exact, loose, dead_only: false, mostly_dead: true, rest: None, extras: Extras::default() }
+        Self { dead_only: false, ..Self::new(layout, &Filter::all(), Timestamp(0)) }
     }
 
     /// The same, of a table that may hold few dead jobs among others.
     pub(crate) fn of_few_dead(&self) -> Self {
         let (exact, loose, rest) = (self.exact.clone(), self.loose.clone(), self.rest.clone());
-        Self { exact, loose, rest, mostly_dead: false, ..*self }
+        let condition = Condition { mostly_dead: false, ..self.condition };
+        Self { exact, loose, rest, condition, ..*self }
     }
 
     /// Whether only dead jobs can match.
@@ -125,18 +123,19 @@ impl<'a> WhereClause<'a> {
         // To tell the state exactly costs some databases as much as what is asked beside it, which few rows may meet.
         let is_told_last = asks_state && self.asks_more() && self.may_be_dead(sql);
         if asks_state && !is_told_last {
-            self.state(sql, State::Dead);
+            self.condition.state(sql, State::Dead);
         }
         let mut first = !asks_state;
         for clause in &self.exact {
             and(sql, &mut first);
             self.clause(sql, clause, rows);
         }
+        let prefilter = Prefilter { layout: self.layout };
         for clause in self.loose.iter().filter(|c| !c.negated) {
-            let pieces: Option<Vec<Pieces>> = clause.any.iter().map(|t| self.required(&clause.key, t)).collect();
+            let pieces: Option<Vec<Pieces>> = clause.any.iter().map(|t| prefilter.required(&clause.key, t)).collect();
             if let Some(alternatives) = pieces {
                 and(sql, &mut first);
-                self.superset(sql, &clause.key, &alternatives);
+                prefilter.superset(sql, &clause.key, &alternatives);
             }
         }
         if let Some(expr) = self.layout.part(Part::State).filter(|_| is_told_last) {
@@ -212,167 +211,11 @@ impl<'a> WhereClause<'a> {
     fn clause(&self, sql: &mut Sql, clause: &Clause, rows: Rows) {
         sql.push("(").join(&clause.any, " OR ", |sql, test| match (&clause.key, test, self.death()) {
             (Key::At, Test::Time { .. }, Some(death)) => {
-                death.write(sql, rows, &|sql, expr| self.value(sql, expr, test));
+                death.write(sql, rows, &|sql, expr| self.condition.value(sql, expr, test));
             }
-            _ => self.test(sql, &clause.key, test),
+            _ => self.condition.test(sql, &clause.key, test),
         });
         sql.push(if clause.negated { ") IS NOT TRUE" } else { ")" });
-    }
-
-    fn test(&self, sql: &mut Sql, key: &Key, test: &Test) {
-        match (key, test) {
-            (_, Test::State(state)) => self.state(sql, *state),
-            (Key::Id, Test::Text(pattern)) => self.id(sql, pattern),
-            (Key::Word, Test::Text(pattern)) => {
-                let parts = [Part::Error, Part::Class, Part::Message];
-                let there: Vec<&Expr> = parts.into_iter().filter_map(|p| self.layout.part(p)).collect();
-                sql.push("(").join(&there, " OR ", |sql, expr| self.text(sql, expr, pattern));
-                sql.push(if there.is_empty() { "1 = 0)" } else { ")" });
-            }
-            (key, test) => match part_of_key(key).and_then(|p| self.expr(p)) {
-                Some(expr) => self.value(sql, expr, test),
-                // A part that the layout does not have is missing from every row.
-                None => {
-                    let missing = matches!(test, Test::Text(p) if p.is_none());
-                    let state = *key == Key::Native && test_holds_for_constant(self.layout, test);
-                    sql.push(if missing && *key != Key::Native || state { "1 = 1" } else { "1 = 0" });
-                }
-            },
-        }
-    }
-
-    fn expr(&self, part: Part) -> Option<&Expr> {
-        match part {
-            // Without a column for it, nothing has touched the row since it died.
-            Part::Touched => self.layout.part(Part::Touched).or(self.layout.part(Part::At)),
-            part => self.layout.part(part),
-        }
-    }
-
-    fn value(&self, sql: &mut Sql, expr: &Expr, test: &Test) {
-        let dialect = self.layout.dialect;
-        match test {
-            Test::Text(pattern) => self.text(sql, expr, pattern),
-            Test::Number { min, max } => {
-                sql.push(&format!("({} IS NOT NULL", expr.raw));
-                for (op, bound) in [(">=", min), ("<=", max)] {
-                    if let Some(n) = bound {
-                        sql.push(&format!(" AND {} {op} ", expr.raw)).push_int(*n);
-                    }
-                }
-                sql.push(")");
-            }
-            Test::Time { from, to } => {
-                sql.push(&format!("({} IS NOT NULL", expr.raw));
-                if let Some(TimeBound::At(at)) = from {
-                    sql.push(" AND ");
-                    dialect.at_or_after(sql, &expr.raw, expr.kind, *at);
-                }
-                if let Some(TimeBound::At(at)) = to {
-                    sql.push(" AND ");
-                    dialect.earlier(sql, &expr.raw, expr.kind, *at);
-                }
-                sql.push(")");
-            }
-            Test::State(_) | Test::Decimal { .. } => {
-                sql.push("1 = 1");
-            }
-        }
-    }
-
-    fn text(&self, sql: &mut Sql, expr: &Expr, pattern: &Pattern) {
-        let dialect = self.layout.dialect;
-        let text = as_text(self.layout, expr);
-        match pattern {
-            p if p.is_none() => match expr.kind {
-                FieldKind::Text | FieldKind::Uuid | FieldKind::Json | FieldKind::Lines => {
-                    sql.push(&dialect.missing(&text.raw));
-                }
-                // Numbers and times are missing or there: none of them is empty.
-                _ => {
-                    sql.push(&format!("{} IS NULL", text.raw));
-                }
-            },
-            Pattern::Equals(word) => dialect.one_of(sql, &text, std::slice::from_ref(word)),
-            Pattern::Glob(parts) => dialect.glob(sql, &text, parts),
-            Pattern::Contains(piece) => dialect.contains_ascii_fold(sql, &text, std::slice::from_ref(piece)),
-            Pattern::Regex(_) => {
-                sql.push("1 = 1");
-            }
-        }
-    }
-
-    fn id(&self, sql: &mut Sql, pattern: &Pattern) {
-        let key = &self.layout.key;
-        match pattern {
-            Pattern::Equals(id) if self.layout.holds(id) => {
-                let ids = std::slice::from_ref(id);
-                sql.push("(");
-                self.layout.keys_in(sql, ids);
-                if key.kind == FieldKind::Text {
-                    // A collation takes other keys for this one, with which an index still finds it.
-                    sql.push(" AND ");
-                    self.layout.dialect.one_of(sql, &self.layout.id_text(), ids);
-                }
-                sql.push(")");
-            }
-            Pattern::Equals(_) => {
-                sql.push("1 = 0");
-            }
-            pattern => {
-                let TextExpression { raw, is_spoken } = self.layout.id_text();
-                self.text(sql, &Expr { raw, kind: FieldKind::Text, is_spoken, ..key.clone() }, pattern);
-            }
-        }
-    }
-
-    /// Writes whether a row is in a state.
-    pub(crate) fn state(&self, sql: &mut Sql, state: State) {
-        let Some(expr) = self.layout.part(Part::State) else {
-            sql.push(if state == State::Dead { "1 = 1" } else { "1 = 0" });
-            return;
-        };
-        if let Some(condition) = self.layout.condition(state) {
-            sql.push(condition);
-            return;
-        }
-        let words = self.layout.words(state);
-        if state != State::Retrying {
-            match words {
-                [] => sql.push("1 = 0"),
-                words => {
-                    let dialect = self.layout.dialect;
-                    let one_of = |sql: &mut Sql| dialect.one_of(sql, &expr.text(), words);
-                    match state == State::Dead && self.mostly_dead {
-                        true => dialect.likely(sql, &one_of),
-                        false => one_of(sql),
-                    }
-                    sql
-                }
-            };
-            return;
-        }
-        // A word that nobody knows, or none, is no state to act on: it counts as retrying.
-        let others: Vec<String> = State::ALL
-            .into_iter()
-            .filter(|s| *s != State::Retrying)
-            .flat_map(|s| self.layout.words(s).iter().cloned())
-            .collect();
-        sql.push("(");
-        self.layout.dialect.one_of(sql, &expr.text(), &others);
-        sql.push(") IS NOT TRUE");
-    }
-
-    /// Writes whether a row is in a state by the layout's own word for it.
-    pub(crate) fn native(&self, sql: &mut Sql, word: &str) {
-        let Some(expr) = self.layout.part(Part::State) else {
-            sql.push("1 = 1");
-            return;
-        };
-        match word {
-            "" => drop(sql.push(&self.layout.dialect.missing(&expr.raw))),
-            word => self.layout.dialect.one_of(sql, &expr.text(), &[word.to_owned()]),
-        }
     }
 }
 
@@ -418,24 +261,6 @@ fn is_exact(layout: &Layout, clause: &Clause) -> bool {
             Test::Text(Pattern::Contains(piece)) => piece.is_ascii(),
             _ => true,
         }),
-    }
-}
-
-fn test_holds_for_constant(layout: &Layout, test: &Test) -> bool {
-    let word = layout.words(State::Dead).first().map_or("", String::as_str);
-    matches!(test, Test::Text(p) if !p.is_none() && p.matcher().is_match(word))
-}
-
-fn as_text(layout: &Layout, expr: &Expr) -> TextExpression {
-    match expr.kind {
-        FieldKind::Text => expr.text(),
-        // Written as it stands, like any other text.
-        FieldKind::Json | FieldKind::Lines if expr.is_spoken => expr.text(),
-        kind @ (FieldKind::Uuid | FieldKind::Json | FieldKind::Lines) => {
-            TextExpression::spoken(layout.dialect.contract(&expr.raw, kind))
-        }
-        // A number, which beside a text would be compared as one.
-        kind => TextExpression::stored(layout.dialect.contract(&expr.raw, kind)),
     }
 }
 

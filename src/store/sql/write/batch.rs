@@ -20,7 +20,7 @@ use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::template::{Fill, expand, push};
-use crate::store::sql::query::where_clause::WhereClause;
+use crate::store::sql::query::where_clause::Condition;
 use crate::store::sql::write::archive_table::ArchiveTable;
 use crate::store::sql::write::collect::Writer;
 use crate::store::sql::write::dry_run::{Asker, DryRun};
@@ -239,22 +239,22 @@ impl<'s> BatchWriter<'s> {
             return;
         }
         let Standing { state, native } = &work.batch.standing;
-        let judge = WhereClause::everything(&self.context.layout);
+        let condition = Condition::new(&self.context.layout);
         if let Some(state) = state {
             sql.push(" AND ");
-            judge.state(sql, *state);
+            condition.state(sql, *state);
         }
         if let Some(word) = native {
             sql.push(" AND ");
-            judge.native(sql, word);
+            condition.native(sql, word);
         }
         if let Some(at) = work.batch.options.untouched_since() {
             sql.push(" AND ");
-            judge.untouched(sql, at);
+            condition.untouched(sql, at);
         }
         if let Some(at) = work.batch.died_by {
             sql.push(" AND ");
-            judge.died_by(sql, at);
+            condition.died_by(sql, at);
         }
     }
 

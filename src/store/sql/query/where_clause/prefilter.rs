@@ -1,12 +1,12 @@
 //! What the last word in memory is spared: a condition that lets every match through, by the pieces that each holds.
 
-use super::{WhereClause, as_text};
+use super::condition::as_text;
 use crate::adapter::FieldKind;
 use crate::domain::encoding;
 use crate::domain::filter::{Key, Pattern, Test};
 use crate::store::sql::dialect::TextExpression;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::layout::{Part, part_of_key};
+use crate::store::sql::query::layout::{Layout, Part, part_of_key};
 
 /// Pieces that a match's text holds, all of them.
 pub(super) struct Pieces {
@@ -18,7 +18,13 @@ pub(super) struct Pieces {
     member: Option<(String, String)>,
 }
 
-impl WhereClause<'_> {
+/// Writes what every match has, by which the database passes over most of the others.
+#[derive(Clone, Copy)]
+pub(super) struct Prefilter<'a> {
+    pub(super) layout: &'a Layout,
+}
+
+impl Prefilter<'_> {
     /// The pieces that every match of a test holds in what is stored; `None` where nothing can be promised.
     pub(super) fn required(&self, key: &Key, test: &Test) -> Option<Pieces> {
         let pattern = match test {
@@ -111,7 +117,7 @@ mod tests {
     use crate::domain::filter::Filter;
     use crate::domain::time::Timestamp;
     use crate::store::sql::dialect::dialect;
-    use crate::store::sql::query::layout::Layout;
+    use crate::store::sql::query::where_clause::WhereClause;
 
     #[test]
     fn only_a_binary_column_is_asked_for_a_member_and_only_for_one_that_is_named_whole() {
