@@ -23,7 +23,6 @@ use crate::store::sql::query::time_of_death::Rows;
 use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::sql::read::chunks::{MANY, ROWS_OF_BLOCK};
 use crate::store::sql::read::page::Reader;
-use crate::store::sql::read::scan::Scan;
 use crate::store::{Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Sort, Token};
 
 /// Rows of a first window that is only something to be seen.
@@ -347,7 +346,8 @@ impl<'s> Counter<'s> {
         cursor: &Cursor,
         budget: &Budget,
     ) -> Result<Option<Position>> {
-        let scan = Scan { before: state.side.from, ..self.reader.scan(judge, Sort::default(), budget) };
+        let mut scan = self.reader.scan(judge, Sort::default(), budget);
+        scan.sql.before = state.side.from;
         let most = if state.then_whole { GLIMPSE } else { usize::MAX };
         let counted = scan.window_counts(cursor, grouping, most).await?;
         for (value, tally) in counted.values {

@@ -10,7 +10,6 @@ use crate::store::sql::query::columns::Read;
 use crate::store::sql::query::group_by::{Grouping, Tally, example};
 use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::sql::read::chunk_size::TARGET;
-use crate::store::sql::read::scan::Scan;
 use crate::store::{Budget, Cursor, Position, Result, Sort};
 
 /// Whether rows are counted here, one by one: the database cannot judge them, or not tell the values apart.
@@ -47,7 +46,8 @@ impl<'s> Counter<'s> {
         cursor: &Cursor,
         budget: &Budget,
     ) -> Result<Option<Position>> {
-        let scan = Scan { before: state.before(), ..self.reader.scan(judge, Sort::default(), budget) };
+        let mut scan = self.reader.scan(judge, Sort::default(), budget);
+        scan.sql.before = state.before();
         let step = scan.window_step(cursor).await?;
         add(state, grouping.facet, &step.rows);
         Ok(step.last)
@@ -62,7 +62,8 @@ impl<'s> Counter<'s> {
         mut walk: Walk,
         budget: &Budget,
     ) -> Result<Option<Walk>> {
-        let scan = Scan { before: state.before(), ..self.reader.scan(judge, Sort::default(), budget) };
+        let mut scan = self.reader.scan(judge, Sort::default(), budget);
+        scan.sql.before = state.before();
         let began = Instant::now();
         loop {
             let (window, reads) = scan.stored(walk.place(), None).await?;

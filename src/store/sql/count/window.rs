@@ -10,6 +10,7 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::group_by::{Grouping, Tally};
 use crate::store::sql::query::layout::Expr;
 use crate::store::sql::read::scan::{Scan, Segment, segments};
+use crate::store::sql::read::scan_sql::ScanSql;
 use crate::store::{Cursor, Position, Result};
 
 /// What a window counted.
@@ -27,12 +28,12 @@ impl Scan<'_> {
         grouping: &Grouping<'_>,
         most: usize,
     ) -> Result<WindowCounts> {
-        let order = self.order()?;
-        let nullable = order.nullable && !self.layout.is_key(order);
+        let order = self.sql.order()?;
+        let nullable = order.nullable && !self.sql.layout.is_key(order);
         let segments = segments(cursor, true, nullable);
         let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
         for segment in &segments {
-            let statement = |size| self.counting_statement(order, segment, size, grouping);
+            let statement = |size| self.sql.counting_statement(order, segment, size, grouping);
             let (rows, _) = self.read_chunk(grouping.most_rows().min(most), statement).await?;
             let counts = read_window(grouping, rows)?;
             sum.values.extend(counts.values);
@@ -44,7 +45,9 @@ impl Scan<'_> {
         }
         Ok(sum)
     }
+}
 
+impl ScanSql<'_> {
     fn counting_statement(&self, order: &Expr, segment: &Segment, size: usize, grouping: &Grouping<'_>) -> Statement {
         let key = self.layout.key.column.as_deref().unwrap_or_default();
         let shape = WindowShape {
@@ -62,7 +65,7 @@ impl Scan<'_> {
 
 /// Counts by value in one window, with the place of its last row in whichever group that is.
 fn window_statement(
-    scan: &Scan<'_>,
+    scan: &ScanSql<'_>,
     grouping: &Grouping<'_>,
     shape: &WindowShape<'_>,
     position: &str,

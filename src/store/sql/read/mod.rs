@@ -8,6 +8,7 @@ pub(super) mod page;
 pub(super) mod range_estimate;
 pub(super) mod range_scan;
 pub(super) mod scan;
+pub(super) mod scan_sql;
 pub(super) mod unordered;
 
 use std::sync::Mutex;

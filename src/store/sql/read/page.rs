@@ -20,6 +20,7 @@ use crate::store::sql::query::template::{Fill, expand};
 use crate::store::sql::query::where_clause::{Extras, WhereClause};
 use crate::store::sql::read::ReadMemory;
 use crate::store::sql::read::scan::{Scan, Step};
+use crate::store::sql::read::scan_sql::ScanSql;
 use crate::store::{
     Budget, Cursor, Entry, Job, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, SourceError,
 };
@@ -53,12 +54,9 @@ impl<'s> Reader<'s> {
     {
         Scan {
             engine: &self.context.engine,
-            layout: &self.context.layout,
             pace: &self.memory.pace,
-            judge,
-            sort,
             budget,
-            before: None,
+            sql: ScanSql { layout: &self.context.layout, judge, sort, before: None },
             apart: usize::MAX,
             newest: usize::MAX,
             outlook: None,

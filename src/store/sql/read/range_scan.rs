@@ -22,6 +22,7 @@ use crate::store::sql::read::chunks::MANY;
 use crate::store::sql::read::page::{Reader, axis_value};
 use crate::store::sql::read::range_estimate::{MOST, RangeEstimate, RangeMethod, Span};
 use crate::store::sql::read::scan::{Scan, Segment, Step, directly};
+use crate::store::sql::read::scan_sql::ScanSql;
 use crate::store::{Result, SortKey, SourceError};
 
 /// Among how many rows one passes at the most, that this is thought of: of more, a page is read as quickly in order.
@@ -60,7 +61,7 @@ impl<'s> Reader<'s> {
 
     /// The same by the planner; `None` where it cannot be told now.
     async fn planned(self, scan: &Scan<'_>) -> Result<Option<Option<RangeEstimate>>> {
-        let (dialect, from, order) = (self.context.layout.dialect, &self.context.layout.from, scan.order()?);
+        let (dialect, from, order) = (self.context.layout.dialect, &self.context.layout.from, scan.sql.order()?);
         let all = Segment { null: false, from: None };
         let explained = |Statement { sql, binds }: Statement| Statement { sql: dialect.explain(&sql), binds };
         let of = |condition: &dyn Fn(&mut Sql)| {
@@ -71,9 +72,9 @@ impl<'s> Reader<'s> {
             explained(sql.done())
         };
         let plans = [
-            of(&|sql| scan.judge.push_for(sql, Rows::of(scan.sort.key, all.null))),
-            of(&|sql| scan.in_window(sql, order, &all, true)),
-            explained(scan.direct_statement(order, &all, true, WANTED)),
+            of(&|sql| scan.sql.judge.push_for(sql, Rows::of(scan.sql.sort.key, all.null))),
+            of(&|sql| scan.sql.in_window(sql, order, &all, true)),
+            explained(scan.sql.direct_statement(order, &all, true, WANTED)),
         ];
         let told = self.context.engine.read(&plans, &scan.direct_budget()).await?.into_iter().map(|lines| {
             let line = Row(vec![lines.into_iter().next()?.0.pop()?]);
@@ -82,9 +83,9 @@ impl<'s> Reader<'s> {
         });
         let told: Option<Vec<(u64, u64)>> = told.collect();
         let Some(&[(cost, passing), (whole, among), (in_order, _)]) = told.as_deref() else { return Ok(Some(None)) };
-        let dead = scan.judge.only_dead();
+        let dead = scan.sql.judge.only_dead();
         // Only where these are all rows of the table.
-        let is_whole = !scan.judge.asks_time() && !order.nullable && self.context.layout.among(dead).is_none();
+        let is_whole = !scan.sql.judge.asks_time() && !order.nullable && self.context.layout.among(dead).is_none();
         if among <= MANY && is_whole {
             self.memory.pace.expect(SMALL, None);
         }
@@ -95,9 +96,9 @@ impl<'s> Reader<'s> {
             return Ok(Some(None));
         }
         let Some((newest, oldest)) = self.ends(order, dead).await else { return Ok(None) };
-        let newest = scan.judge.time_ranges().filter_map(|(_, to)| to).fold(newest, |newest, to| newest.min(to.0));
+        let newest = scan.sql.judge.time_ranges().filter_map(|(_, to)| to).fold(newest, |newest, to| newest.min(to.0));
         let oldest =
-            scan.judge.time_ranges().filter_map(|(from, _)| from).fold(oldest, |oldest, from| oldest.max(from.0));
+            scan.sql.judge.time_ranges().filter_map(|(from, _)| from).fold(oldest, |oldest, from| oldest.max(from.0));
         Ok(Some(Some(RangeEstimate::planned(passing, among, (newest, oldest)))))
     }
 }
@@ -105,13 +106,13 @@ impl<'s> Reader<'s> {
 impl Scan<'_> {
     /// What is remembered of a question by, where its rows may be found by one index and lie in the order of another.
     fn rare_value_question(&self) -> Result<Option<String>> {
-        let (judge, layout) = (self.judge, self.layout);
-        let is_by_time = self.sort.key == SortKey::Time;
+        let ScanSql { judge, layout, .. } = self.sql;
+        let is_by_time = self.sql.sort.key == SortKey::Time;
         if !is_by_time || layout.dialect.together().is_none() || !layout.join.is_empty() {
             return Ok(None);
         }
-        let is_timed = matches!(self.order()?.kind, FieldKind::Utc | FieldKind::Instant);
-        let asks = judge.lies_apart(self.sort.key) && judge.rest.is_none() && !judge.reads_payload();
+        let is_timed = matches!(self.sql.order()?.kind, FieldKind::Utc | FieldKind::Instant);
+        let asks = judge.lies_apart(self.sql.sort.key) && judge.rest.is_none() && !judge.reads_payload();
         let question = || {
             let mut sql = Sql::new(layout.dialect);
             judge.push(&mut sql);
@@ -173,7 +174,7 @@ impl Scan<'_> {
         mut outlook: RangeEstimate,
     ) -> Result<Option<Step>> {
         let (began, question) = (Instant::now(), self.rare_value_question()?.unwrap_or_default());
-        let descending = self.sort.descending == forward;
+        let descending = self.sql.sort.descending == forward;
         let (mut here, mut tries) = (segment.clone(), 0);
         if here.from.is_none() {
             (outlook.gap, outlook.is_much) = (1.0, false);
@@ -237,23 +238,25 @@ impl Scan<'_> {
         forward: bool,
         (until, guard): (Option<Timestamp>, usize),
     ) -> Result<(Option<Read>, Vec<Read>)> {
-        let together = self.layout.dialect.together().unwrap_or_default();
+        let together = self.sql.layout.dialect.together().unwrap_or_default();
         let mut statements = vec![
             Statement { sql: together.to_owned(), binds: Vec::new() },
-            self.span_statement(order, segment, forward, (until, guard)),
+            self.sql.span_statement(order, segment, forward, (until, guard)),
         ];
         // First, as it is found by one index alone.
-        statements.splice(0..0, until.map(|until| self.behind_statement(order, segment, forward, until)));
+        statements.splice(0..0, until.map(|until| self.sql.behind_statement(order, segment, forward, until)));
         let mut results = self.engine.read(&statements, &self.direct_budget()).await?;
         let reads = |rows: Option<Vec<Row>>| {
             let rows = rows.unwrap_or_default().into_iter();
-            rows.map(|row| read(self.layout, row)).collect::<Result<Vec<Read>>>()
+            rows.map(|row| read(self.sql.layout, row)).collect::<Result<Vec<Read>>>()
         };
         let rows = reads(results.pop())?;
         let behind = if until.is_some() { reads(results.into_iter().next())?.pop() } else { None };
         Ok((behind, rows))
     }
+}
 
+impl ScanSql<'_> {
     fn span_statement(
         &self,
         order: &Expr,

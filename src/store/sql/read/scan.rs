@@ -10,16 +10,12 @@ use std::iter;
 use std::time::{Duration, Instant};
 
 use crate::db::{Engine, Row, Statement};
-use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{WindowShape, order_by};
-use crate::store::sql::query::buckets::Axis;
-use crate::store::sql::query::columns::{Read, read, select};
-use crate::store::sql::query::layout::{Expr, Layout};
-use crate::store::sql::query::time_of_death::Rows;
-use crate::store::sql::query::where_clause::WhereClause;
+use crate::store::sql::query::columns::{Read, read};
+use crate::store::sql::query::layout::Expr;
 use crate::store::sql::read::chunk_size::{ChunkSizes, MOST_HEAVY, TARGET, Yield, up_to};
 use crate::store::sql::read::range_estimate::RangeEstimate;
-use crate::store::{Budget, Cursor, Position, Result, Sort, SourceError};
+use crate::store::sql::read::scan_sql::ScanSql;
+use crate::store::{Budget, Cursor, Position, Result};
 
 /// How long the direct statement may take before windows are used instead; where it asks of nothing but payloads no index
 /// helps it, and windows find as soon what is near.
@@ -29,13 +25,10 @@ const DIRECT_OF_PAYLOADS: Duration = Duration::from_millis(50);
 /// A question for rows.
 pub(crate) struct Scan<'a> {
     pub(crate) engine: &'a Engine,
-    pub(crate) layout: &'a Layout,
     pub(crate) pace: &'a ChunkSizes,
-    pub(crate) judge: &'a WhereClause<'a>,
-    pub(crate) sort: Sort,
     pub(crate) budget: &'a Budget,
-    /// Only rows before this bucket of the axis of looks are asked for; the others are counted already.
-    pub(crate) before: Option<i64>,
+    /// Writes its statements.
+    pub(crate) sql: ScanSql<'a>,
     /// Rows that are read directly at the most where they lie apart.
     pub(crate) apart: usize,
     /// Rows that windows look at, at the most, before it is asked whether there is a better way.
@@ -63,22 +56,22 @@ pub(crate) struct Segment {
 impl Scan<'_> {
     /// The next rows, at most `limit`, in the direction that the cursor reads.
     pub(crate) async fn step(&self, cursor: &Cursor, limit: usize) -> Result<Step> {
-        let order = self.order()?;
+        let order = self.sql.order()?;
         let forward = cursor.is_forward();
-        let segments = segments(cursor, forward, order.nullable && !self.layout.is_key(order));
-        if self.judge.rest.is_some() {
+        let segments = segments(cursor, forward, order.nullable && !self.sql.layout.is_key(order));
+        if self.sql.judge.rest.is_some() {
             return self.windows(order, forward, &segments, limit).await;
         }
         // Along the order as long as jobs are mostly dead, and else by what finds the few that are. Where the planner knows which
         // it is, both are one statement, and the question of the second is known to be slow.
-        let at_once = if self.judge.lies_apart(self.sort.key) { limit.min(self.apart) } else { limit };
+        let at_once = if self.sql.judge.lies_apart(self.sql.sort.key) { limit.min(self.apart) } else { limit };
         let at_once = match self.scan_rare_value(order, forward, &segments, at_once).await? {
             (Some(step), _) => return Ok(step),
             (None, at_once) => at_once,
         };
-        let few = (!self.judge.reads_payload()).then(|| self.judge.of_few_dead());
-        for judge in iter::once(self.judge).chain(&few) {
-            let scan = Scan { judge, ..*self };
+        let few = (!self.sql.judge.reads_payload()).then(|| self.sql.judge.of_few_dead());
+        for judge in iter::once(self.sql.judge).chain(&few) {
+            let scan = Scan { sql: ScanSql { judge, ..self.sql }, ..*self };
             let question = scan.question(order, &segments, forward);
             if self.pace.is_slow(&question) {
                 continue;
@@ -91,24 +84,19 @@ impl Scan<'_> {
         self.windows(order, forward, &segments, limit).await
     }
 
-    pub(crate) fn order(&self) -> Result<&Expr> {
-        let missing = || SourceError::Input("this layout cannot be sorted by attempts".to_owned());
-        self.layout.order(self.sort.key, self.judge.only_dead()).ok_or_else(missing)
-    }
-
     /// What the same scan would ask wherever it stands: the memory of what was slow goes by it.
     fn question(&self, order: &Expr, segments: &[Segment], forward: bool) -> String {
         let mut anywhere = segments.to_vec();
         anywhere.iter_mut().for_each(|s| s.from = None);
-        let statement = anywhere.first().map(|s| self.direct_statement(order, s, forward, 1)).unwrap_or_default();
+        let statement = anywhere.first().map(|s| self.sql.direct_statement(order, s, forward, 1)).unwrap_or_default();
         format!("{statement:?}")
     }
 
     /// The budget of what is read directly.
     pub(crate) fn direct_budget(&self) -> Budget {
-        let most = match (self.judge.by_key(), self.judge.reads_payload()) {
+        let most = match (self.sql.judge.by_key(), self.sql.judge.reads_payload()) {
             (true, _) => self.budget.statement,
-            (false, true) if self.judge.reads_payload_only() => DIRECT_OF_PAYLOADS,
+            (false, true) if self.sql.judge.reads_payload_only() => DIRECT_OF_PAYLOADS,
             // For what is far the time would be lost.
             (false, true) => TARGET,
             (false, false) => DIRECT,
@@ -125,7 +113,7 @@ impl Scan<'_> {
             if wanted == 0 {
                 break;
             }
-            let statement = self.direct_statement(order, segment, forward, wanted);
+            let statement = self.sql.direct_statement(order, segment, forward, wanted);
             rows.extend(self.fetch(statement, &budget).await?);
         }
         Ok(directly(rows, limit))
@@ -182,21 +170,22 @@ impl Scan<'_> {
         segment: &Segment,
         most: usize,
     ) -> Result<(Vec<Read>, u64, Option<Position>)> {
-        let most = if self.judge.rest.is_some() { MOST_HEAVY.min(most) } else { most };
-        let (rows, size) = self.read_chunk(most, |size| self.window_statement(order, segment, forward, size)).await?;
-        let mut reads: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
+        let most = if self.sql.judge.rest.is_some() { MOST_HEAVY.min(most) } else { most };
+        let (rows, size) =
+            self.read_chunk(most, |size| self.sql.window_statement(order, segment, forward, size)).await?;
+        let mut reads: Vec<Read> = rows.into_iter().map(|row| read(self.sql.layout, row)).collect::<Result<_>>()?;
         let edge = u64::try_from(size).unwrap_or(u64::MAX);
         let end = reads.iter().find(|r| r.number == edge).map(|r| r.entry.position.clone());
         let seen = reads.iter().map(|r| r.number).max().unwrap_or(0);
         reads.sort_by_key(|r| r.number);
-        reads.retain(|r| r.hit && self.judge.rest.as_ref().is_none_or(|rest| rest.matches(r)));
+        reads.retain(|r| r.hit && self.sql.judge.rest.as_ref().is_none_or(|rest| rest.matches(r)));
         Ok((reads, seen, end))
     }
 
     /// One window forward from a cursor, or several where they are quick: all rows that pass.
     pub(crate) async fn window_step(&self, cursor: &Cursor) -> Result<Step> {
-        let order = self.order()?;
-        let nullable = order.nullable && !self.layout.is_key(order);
+        let order = self.sql.order()?;
+        let nullable = order.nullable && !self.sql.layout.is_key(order);
         self.windows(order, true, &segments(cursor, true, nullable), usize::MAX).await
     }
 
@@ -221,141 +210,7 @@ impl Scan<'_> {
 
     async fn fetch(&self, statement: Statement, budget: &Budget) -> Result<Vec<Read>> {
         let mut results = self.engine.read(&[statement], budget).await?;
-        results.pop().unwrap_or_default().into_iter().map(|row| read(self.layout, row)).collect()
-    }
-
-    pub(crate) fn direct_statement(&self, order: &Expr, segment: &Segment, forward: bool, limit: usize) -> Statement {
-        let mut sql = Sql::new(self.layout.dialect);
-        sql.push("SELECT ");
-        select(&mut sql, self.layout, order, self.judge.extras);
-        self.push_rows(&mut sql, order, segment, forward, limit);
-        sql.done()
-    }
-
-    /// Writes which rows are read directly, and in which order.
-    fn push_rows(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool, limit: usize) {
-        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
-        self.judge.push_for(sql, Rows::of(self.sort.key, segment.null));
-        sql.push(" AND ");
-        // What is asked of all rows stands there already: said twice, the planner would take it for two chances.
-        self.beyond(sql, order, segment, forward);
-        let order = order_by(&self.by(order, segment.null), self.sort.descending == forward);
-        sql.push(&format!(" ORDER BY {order} LIMIT {limit}"));
-    }
-
-    fn window_statement(&self, order: &Expr, segment: &Segment, forward: bool, size: usize) -> Statement {
-        let key = self.layout.key.column.as_deref().unwrap_or_default();
-        let shape = WindowShape {
-            table: &self.layout.table,
-            key: &self.layout.dialect.quote(key),
-            by: &self.by(order, segment.null),
-            descending: self.sort.descending == forward,
-            rows: size,
-        };
-        let mut sql = Sql::new(self.layout.dialect);
-        sql.push("SELECT ");
-        select(&mut sql, self.layout, order, self.judge.extras);
-        // A row comes back because it passes, or as the last of the window. Only of that one it is asked again whether it
-        // passes: a filter may read a text of megabytes.
-        sql.push(&format!(", CASE WHEN rn < {size} THEN 1 ELSE "));
-        self.push_passes(&mut sql);
-        sql.push(" END AS hit, rn FROM ");
-        let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, forward);
-        self.layout.dialect.window(&mut sql, &shape, within);
-        sql.push(&self.layout.join);
-        sql.push(&format!(" WHERE rn = {size} OR "));
-        self.push_passes(&mut sql);
-        sql.push(" = 1");
-        sql.done()
-    }
-
-    /// Writes a column: whether a row passes.
-    pub(crate) fn push_hit(&self, sql: &mut Sql) {
-        sql.push(", ");
-        self.push_passes(sql);
-        sql.push(" AS hit");
-    }
-
-    /// Writes 1 for a row that passes, 0 for one that does not. No planner sees a condition in it, by which it would read the
-    /// rows of a window in another order.
-    fn push_passes(&self, sql: &mut Sql) {
-        sql.push("CASE WHEN ");
-        self.judge.push(sql);
-        sql.push(" THEN 1 ELSE 0 END");
-    }
-
-    /// Writes which rows of a segment a window may hold, whether or not they pass.
-    pub(crate) fn in_window(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
-        self.judge.span(sql, Rows::of(self.sort.key, segment.null));
-        self.within(sql, order, segment, forward);
-    }
-
-    /// Writes whether a row belongs to a segment and lies beyond its place.
-    pub(crate) fn within(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
-        if let Some(condition) = self.layout.among(self.judge.only_dead()) {
-            sql.push(&format!("{condition} AND "));
-        }
-        self.beyond(sql, order, segment, forward);
-    }
-
-    /// The same, of rows that are all asked for.
-    pub(crate) fn beyond(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
-        let dialect = self.layout.dialect;
-        let key = &self.layout.key;
-        let descending = self.sort.descending == forward;
-        self.older(sql);
-        let Some(from) = &segment.from else {
-            match (segment.null, order.nullable && !self.layout.is_key(order)) {
-                (true, _) => sql.push(&format!("{} IS NULL", order.raw)),
-                (false, true) => sql.push(&format!("{} IS NOT NULL", order.raw)),
-                (false, false) => sql.push("1 = 1"),
-            };
-            return;
-        };
-        if segment.null {
-            sql.push(&format!("{} IS NULL AND ", order.raw));
-        } else if order.nullable && !self.layout.is_key(order) {
-            // It follows from what comes, but not to the planner: an index over rows that have the value serves only then.
-            sql.push(&format!("{} IS NOT NULL AND ", order.raw));
-        }
-        let by_key = segment.null || self.layout.is_key(order);
-        if let Some(value) = from.key.as_ref().filter(|_| !by_key && self.layout.is_unique(order)) {
-            let place = dialect.placed(sql, value, order.kind);
-            dialect.beyond(sql, None, (&order.raw, place), descending);
-            return;
-        }
-        let value = match (&from.key, by_key) {
-            (Some(value), false) => {
-                let mut place = || dialect.placed(sql, value, order.kind);
-                let first = place();
-                if dialect.beyond_repeats_key() {
-                    place();
-                }
-                Some((order.raw.as_str(), first))
-            }
-            _ => None,
-        };
-        let id = dialect.placed(sql, self.layout.bare(from.id.as_str()), key.kind);
-        dialect.beyond(sql, value, (&key.raw, id), descending);
-    }
-
-    /// Writes that looks have not counted a row, before an AND; nothing where it is no matter.
-    pub(crate) fn older(&self, sql: &mut Sql) {
-        if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
-            axis.before(sql, bucket);
-            sql.push(" AND ");
-        }
-    }
-
-    /// What orders the rows of a segment, the key last where it takes it to tell them apart. Rows without the order's value
-    /// are ordered by it all the same: a planner that was asked for the key alone would look for them along the whole table.
-    pub(crate) fn by<'b>(&'b self, order: &'b Expr, null: bool) -> Vec<&'b str> {
-        let key = self.layout.key.raw.as_str();
-        match (self.layout.is_key(order), self.layout.is_unique(order) && !null) {
-            (true, _) => vec![key],
-            (false, true) => vec![&order.raw],
-            (false, false) => vec![&order.raw, key],
-        }
+        results.pop().unwrap_or_default().into_iter().map(|row| read(self.sql.layout, row)).collect()
     }
 }
 

@@ -19,6 +19,7 @@ use crate::store::sql::read::chunk_size::{LEAST_BLOCKS, TARGET, Yield};
 use crate::store::sql::read::chunks::{ChunkEnd, ChunkReader, ROWS_OF_BLOCK, Window, share};
 use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::scan::{Scan, Segment, segments};
+use crate::store::sql::read::scan_sql::ScanSql;
 use crate::store::{Budget, Cursor, Page, PageQuery, Result, Scanned, Token, Unordered};
 
 /// Rows that are looked at in order before anything else is thought of.
@@ -125,15 +126,17 @@ impl<'s> Reader<'s> {
 impl Scan<'_> {
     /// The hits in the window before a place, of a search only those that lie ahead of it.
     pub(crate) async fn stored(&self, end: ChunkEnd<'_>, ahead: Option<&Unordered>) -> Result<(Window, Vec<Read>)> {
-        let statement = |window: &Window| self.stored_statement(window, ahead);
-        let Self { engine, layout, pace, budget, .. } = *self;
+        let statement = |window: &Window| self.sql.stored_statement(window, ahead);
+        let Self { engine, pace, budget, sql: ScanSql { layout, .. }, .. } = *self;
         let read_on = ChunkReader { engine, layout, pace, budget }.read_before(end, MOST, statement).await?;
         let (window, rows) = read_on.unwrap_or((Window { from: 0, to: 0, blocks: 0, keys: None }, Vec::new()));
-        let reads = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<Vec<Read>>>()?;
-        let passes = |read: &Read| self.judge.rest.as_ref().is_none_or(|rest| rest.matches(read));
+        let reads = rows.into_iter().map(|row| read(self.sql.layout, row)).collect::<Result<Vec<Read>>>()?;
+        let passes = |read: &Read| self.sql.judge.rest.as_ref().is_none_or(|rest| rest.matches(read));
         Ok((window, reads.into_iter().filter(passes).collect()))
     }
+}
 
+impl ScanSql<'_> {
     fn stored_statement(&self, window: &Window, ahead: Option<&Unordered>) -> Result<Statement> {
         let order = self.order()?;
         let mut sql = Sql::new(self.layout.dialect);
