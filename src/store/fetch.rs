@@ -20,7 +20,7 @@ pub enum Job {
     /// By [`Projection::Row`].
     Row(Entry),
     /// By [`Projection::Full`].
-    Full(Box<JobDetail>),
+    Full(JobDetail),
 }
 
 /// The answers of [`Store::fetch`] by type.
@@ -39,7 +39,7 @@ pub trait StoreExt: Store {
     /// Everything of these jobs, for those that still exist; in no order.
     fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
         let detail = |job| match job {
-            Job::Full(detail) => Some(*detail),
+            Job::Full(detail) => Some(detail),
             Job::Row(_) => None,
         };
         Box::pin(async move {

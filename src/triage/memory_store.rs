@@ -107,7 +107,7 @@ impl Store for MemoryStore {
     fn fetch<'a>(&'a self, ids: &'a [JobId], what: Projection, _: &'a Budget) -> BoxFuture<'a, Result<Vec<Job>>> {
         let job = move |row| match what {
             Projection::Row => Job::Row(entry_of(row)),
-            Projection::Full => Job::Full(Box::new(detail_of(row))),
+            Projection::Full => Job::Full(detail_of(row)),
         };
         Box::pin(
             async move { Ok(self.with(|data| ids.iter().filter_map(|id| Some(job(data.row(number(id))?))).collect())) },

@@ -51,7 +51,7 @@ impl<'s> Details<'s> {
         let named = self.context.named(ids);
         let details = rows.into_iter().map(|row| detail(layout, &others, row));
         let named = details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id)));
-        named.map(|detail| Ok(Job::Full(Box::new(detail?)))).collect()
+        named.map(|detail| Ok(Job::Full(detail?))).collect()
     }
 }
 
