@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::backend::{Backend, text};
 use super::error::{LedgerError, Result};
+use super::health::LedgerHealth;
 use super::model::RunId;
+use super::reveal_log::RevealLog;
 use crate::db::Engine;
 
 /// The record of runs; cheap to clone.
@@ -25,6 +27,14 @@ impl Ledger {
     /// [`super::LedgerError::Unusable`] when the file cannot be made, read, written, or is no ledger.
     pub async fn open(path: &Path) -> Result<Self> {
         Ok(Self::alone(Backend::file(path).await?))
+    }
+
+    /// The operator's own file for reading only, as it lies there.
+    ///
+    /// # Errors
+    /// When it is not there, cannot be read, or is none.
+    pub async fn peek(path: &Path) -> Result<Self> {
+        Ok(Self::alone(Backend::peek(path).await?))
     }
 
     /// The record in the source that `engine` is connected to, which is known to hold one, and no other.
@@ -77,6 +87,16 @@ impl Ledger {
     /// Where the file is, where the record is in one.
     pub fn path(&self) -> Option<&Path> {
         self.home.path()
+    }
+
+    /// Who had secrets shown. Kept in the operator's own file only.
+    pub fn reveals(&self) -> RevealLog<'_> {
+        RevealLog { home: &self.home }
+    }
+
+    /// How the record is doing.
+    pub fn health(&self) -> LedgerHealth<'_> {
+        LedgerHealth { home: &self.home }
     }
 
     /// Whether the files are still where they were opened.

@@ -77,20 +77,18 @@ pub async fn in_source(engine: &Arc<Engine>, budget: &Budget) -> Result<Option<L
     Ok(Some(Ledger::shared(Arc::clone(engine))))
 }
 
-impl Ledger {
-    /// The operator's own file for reading only, as it lies there.
-    ///
-    /// # Errors
-    /// When it is not there, cannot be read, or is none.
-    pub async fn peek(path: &Path) -> Result<Self> {
-        Ok(Self::alone(Backend::peek(path).await?))
-    }
+/// What the doctor asks of a ledger.
+#[derive(Clone, Copy, Debug)]
+pub struct LedgerHealth<'a> {
+    pub(super) home: &'a Backend,
+}
 
+impl LedgerHealth<'_> {
     /// How far the operator's own file is brought up to date.
     ///
     /// # Errors
     /// When it cannot be read, or is none.
-    pub async fn version(&self) -> Result<i64> {
+    pub async fn version(self) -> Result<i64> {
         let rows = self.home.fetch("SELECT max(version) FROM _sqlx_migrations WHERE success", []).await?;
         rows.into_iter().next().map_or(Ok(0), |row| Ok(RowCells::of(row).maybe_int()?.unwrap_or(0)))
     }
@@ -99,7 +97,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn damages(&self) -> Result<Vec<String>> {
+    pub async fn damages(self) -> Result<Vec<String>> {
         let rows = self.home.fetch("PRAGMA quick_check(3)", []).await?;
         let told: Vec<String> = rows.into_iter().map(|row| RowCells::of(row).text()).collect::<Result<_>>()?;
         Ok(told.into_iter().filter(|line| line != "ok").collect())
@@ -109,7 +107,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn numbers(&self) -> Result<(Vec<(RunState, u64)>, u64)> {
+    pub async fn numbers(self) -> Result<(Vec<(RunState, u64)>, u64)> {
         let mut states = Vec::new();
         for row in self.home.fetch("SELECT state, count(*) FROM {runs} GROUP BY state ORDER BY state", []).await? {
             let mut cells = RowCells::of(row);

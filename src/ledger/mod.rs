@@ -32,11 +32,11 @@ pub use batches::{CompletedBatch, Results};
 pub use cohort_stats::CohortStats;
 pub use error::{LedgerError, Result};
 pub use handle::Ledger;
-pub use health::{Lying, in_source, latest_version, lying};
+pub use health::{LedgerHealth, Lying, in_source, latest_version, lying};
 pub use locate::LedgerLocator;
 pub use model::*;
 pub use replay_counts::{KnownJob, known};
-pub use reveal_log::Reveal;
+pub use reveal_log::{Reveal, RevealLog};
 pub use run_lock::RunLock;
 pub use schema::LedgerInstallation;
 

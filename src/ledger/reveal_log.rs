@@ -1,8 +1,7 @@
 //! Who had secrets shown.
 
-use super::backend::{RowCells, int, limit, maybe, text};
+use super::backend::{Backend, RowCells, int, limit, maybe, text};
 use super::error::Result;
-use super::handle::Ledger;
 use super::model::Operator;
 use crate::domain::time::Timestamp;
 
@@ -19,12 +18,18 @@ pub struct Reveal {
     pub command: String,
 }
 
-impl Ledger {
+/// The log of who had secrets shown.
+#[derive(Clone, Copy, Debug)]
+pub struct RevealLog<'a> {
+    pub(super) home: &'a Backend,
+}
+
+impl RevealLog<'_> {
     /// Writes down that secrets are about to be shown; returns only when that is durable.
     ///
     /// # Errors
     /// When it cannot be written: then nothing may be shown.
-    pub async fn reveal(&self, reveal: &Reveal) -> Result<()> {
+    pub async fn add(self, reveal: &Reveal) -> Result<()> {
         let operator = &reveal.operator;
         let values = [
             int(reveal.at.0),
@@ -43,7 +48,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn reveals(&self, n: usize) -> Result<Vec<Reveal>> {
+    pub async fn latest(self, n: usize) -> Result<Vec<Reveal>> {
         let sql = "SELECT at, operator, host, ssh_client, source, command FROM {reveals} ORDER BY seq DESC LIMIT ?1";
         let reveal = |row| {
             let mut row = RowCells::of(row);

@@ -229,7 +229,7 @@ async fn ledger(path: &Path) -> Vec<String> {
         return vec!["not there".to_owned()];
     }
     let Ok(ledger) = Ledger::peek(path).await else { return vec!["it cannot be read".to_owned()] };
-    let told = match (ledger.version().await, ledger.numbers().await) {
+    let told = match (ledger.health().version().await, ledger.health().numbers().await) {
         (Ok(version), Ok((states, jobs))) => {
             let states = states.iter().map(|(state, n)| format!("runs {}: {n}", state.word()));
             [format!("version {version}"), format!("jobs of runs: {jobs}")].into_iter().chain(states).collect()

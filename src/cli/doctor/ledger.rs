@@ -109,7 +109,7 @@ async fn inside(path: &Path) -> Vec<Finding> {
         Err(error) => return vec![broken("health", &error)],
     };
     let mut all = Vec::new();
-    match ledger.version().await {
+    match ledger.health().version().await {
         Err(error) => all.push(broken("health", &error).advising(WHEN_DAMAGED)),
         Ok(version) if version > ledger::latest_version() => all.push(
             health(
@@ -139,7 +139,7 @@ async fn checked(ledger: &Ledger, version: i64) -> Finding {
         true => format!("version {version}"),
         false => format!("version {version}, which is brought up to date at its next use"),
     };
-    match timeout(CHECK, ledger.damages()).await {
+    match timeout(CHECK, ledger.health().damages()).await {
         Err(_) => finding("health", Level::Ok, format!("{version}; too big to be checked through in {CHECK:?}")),
         Ok(Err(error)) => broken("health", &error).advising(WHEN_DAMAGED),
         Ok(Ok(damages)) => match damages.first() {

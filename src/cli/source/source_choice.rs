@@ -219,7 +219,7 @@ impl SourceChoice {
             source: source.to_owned(),
             command: mask_secrets(&shell_words::join(words.collect::<Vec<_>>())),
         };
-        let written = async { Ledger::open(&self.paths.ledger()).await?.reveal(&reveal).await };
+        let written = async { Ledger::open(&self.paths.ledger()).await?.reveals().add(&reveal).await };
         written.await.context("nothing is revealed, because that cannot be kept in the ledger")
     }
 

@@ -30,7 +30,7 @@ pub async fn run(session: &SourceChoice, args: &RunsArgs) -> Result<Code> {
     let mut out = output::stdout();
     if args.reveals {
         // They stand in the operator's own file, whatever the source holds.
-        let reveals = Ledger::open(&session.paths.ledger()).await?.reveals(most(args.limit)).await?;
+        let reveals = Ledger::open(&session.paths.ledger()).await?.reveals().latest(most(args.limit)).await?;
         print_reveals(&mut out, &reveals, args.output.output)?;
         if reveals.is_empty() && args.output.output == Format::Table {
             output::say("`--reveal` has not been used");
