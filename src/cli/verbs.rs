@@ -152,7 +152,7 @@ pub(super) async fn plan_and_go(opened: &OpenedStore, ledger: &Ledger, ask: Ask,
             if let Some(filter) = &filter {
                 no_match::explain(opened, filter).await;
             }
-            let run = ledger.of(&run).await?.run(&run).await?;
+            let run = ledger.of(&run).await?.runs().get(&run).await?;
             output::unless_gone(nothing(&run, asking))?;
             return Ok(Code::Done);
         }
@@ -192,7 +192,7 @@ async fn show_only(opened: &OpenedStore, ledger: &Ledger, plan: &Plan, format: F
         true => undo::write_preview(opened, ledger, plan, format).await,
         false => Ok(()),
     };
-    ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
+    ledger.runs().dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
     shown?;
     if !by_job {
         show(ledger, plan, format).await?;
@@ -202,7 +202,7 @@ async fn show_only(opened: &OpenedStore, ledger: &Ledger, plan: &Plan, format: F
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {
     // Nothing was touched and nothing will be: a plan that could not be dismissed is dismissed by the next freeze.
-    let _ = ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await;
+    let _ = ledger.runs().dismiss(&plan.run, crate::domain::time::Timestamp::now()).await;
 }
 
 /// The jobs that the command line names.
@@ -298,7 +298,7 @@ fn nothing(run: &Run, asking: &Asking) -> Result<()> {
 /// Prints a plan that is only shown. What comma-separated values have of it is what the ledger has.
 async fn show(ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
     let kept = match format {
-        Format::Csv => Some(ledger.run(&plan.run).await?),
+        Format::Csv => Some(ledger.runs().get(&plan.run).await?),
         _ => None,
     };
     let mut out = output::stdout();

@@ -7,7 +7,7 @@ use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::{BatchNo, RunId, RunJob, RunState};
 use super::runs::at_work;
-use super::tally::{DONE, FAILED, SKIPPED};
+use super::runs::tally::{DONE, FAILED, SKIPPED};
 use super::tx_notes::drop_notes;
 use crate::db::Bind;
 use crate::domain::action::{JobOutcome, JobResult};
@@ -155,19 +155,6 @@ impl Ledger {
             }
         }
         Ok(batches)
-    }
-
-    /// The latest death among the jobs of a run, as they were frozen; `None` where none has such a time.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn latest_death(&self, run: &RunId) -> Result<Option<Timestamp>> {
-        let rows = self.home.fetch(
-            "SELECT max(died_at) FROM {run_jobs} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1)",
-            [text(&run.0)],
-        );
-        let row = rows.await?.into_iter().next();
-        Ok(row.map(|row| RowCells::of(row).maybe_int()).transpose()?.flatten().map(Timestamp))
     }
 
     /// Jobs that a batch has named, by how they stood when they were frozen; each of `ids` once, in their order.

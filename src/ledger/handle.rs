@@ -1,13 +1,16 @@
 //! The record as everything above sees it, wherever it is kept.
 
-use std::path::{Path, PathBuf};
+use std::iter;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::backend::{Backend, text};
+use super::cohort::Cohorts;
 use super::error::{LedgerError, Result};
 use super::health::LedgerHealth;
 use super::model::RunId;
 use super::reveal_log::RevealLog;
+use super::runs::{RunLocks, Runs};
 use crate::db::Engine;
 
 /// The record of runs; cheap to clone.
@@ -79,14 +82,29 @@ impl Ledger {
         Err(LedgerError::NoSuchRun(run.0.clone()))
     }
 
-    /// The other record, by itself.
-    pub(super) fn other(&self) -> Option<Ledger> {
-        self.beside.clone().map(Ledger::alone)
+    /// This record and the other one.
+    pub(super) fn backends(&self) -> impl Iterator<Item = &Backend> {
+        iter::once(&self.home).chain(&self.beside)
     }
 
     /// Where the file is, where the record is in one.
     pub fn path(&self) -> Option<&Path> {
         self.home.path()
+    }
+
+    /// Runs, in this record and the other one.
+    pub fn runs(&self) -> Runs<'_> {
+        Runs { ledger: self }
+    }
+
+    /// The frozen jobs of the runs of this record.
+    pub fn cohorts(&self) -> Cohorts<'_> {
+        Cohorts { home: &self.home }
+    }
+
+    /// Who executes the runs of this record.
+    pub fn locks(&self) -> RunLocks<'_> {
+        RunLocks { home: &self.home }
     }
 
     /// Who had secrets shown. Kept in the operator's own file only.
@@ -122,13 +140,5 @@ impl Ledger {
     #[cfg(test)]
     pub(crate) async fn occupied(&self) -> impl Send + use<> {
         self.home.as_file().pool.begin_with("BEGIN IMMEDIATE").await.unwrap()
-    }
-
-    /// The folder in which processes hold the runs of a file that they execute.
-    pub(super) fn holds(&self) -> Option<PathBuf> {
-        let path = self.path()?;
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(".holds");
-        Some(path.with_file_name(name))
     }
 }

@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::backend::{RowCells, int, limit, maybe, text, texts};
+use super::backend::{RowCells, int, maybe, text, texts};
+use super::cohort::outcome;
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
-use super::model::{CohortPart, HistoryEntry, Outcome, RunId, RunJob, Split};
+use super::model::{HistoryEntry, Outcome, RunId};
 use super::replay_counts::KnownJob;
 use super::runs::operator;
-use super::tally::{DONE, FAILED, SKIPPED};
-use crate::domain::action::{Action, SkipReason};
-use crate::domain::job::{JobId, State};
+use crate::domain::action::Action;
+use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -18,20 +18,6 @@ use crate::domain::time::Timestamp;
 const HISTORY: i64 = 200;
 
 impl Ledger {
-    /// Jobs of a part of a run in the order of freezing, those after `after` (0 is the start); at most `n`.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn jobs(&self, run: &RunId, part: CohortPart, after: i64, n: usize) -> Result<Vec<RunJob>> {
-        let sql = format!(
-            "SELECT ord, job_id, error_class, batch, outcome, reason FROM {{run_jobs}} \
-             WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND ord > ?2 AND {} ORDER BY ord LIMIT ?3",
-            condition(part)
-        );
-        let rows = self.home.fetch(&sql, [text(&run.0), int(after), limit(n)]).await?;
-        rows.into_iter().map(|row| job(&mut RowCells::of(row))).collect()
-    }
-
     /// Those of these jobs that an earlier undo of `undone` had, other than the run that asks.
     ///
     /// # Errors
@@ -43,7 +29,7 @@ impl Ledger {
         let named = format!("%\"undoes\":\"{undone}\"%");
         let binds = || [texts(ids.iter().map(JobId::as_str)), text(named.as_str()), text(&asking.0)];
         let mut rows = self.home.fetch(sql, binds()).await?;
-        if let Some(other) = self.other() {
+        if let Some(other) = self.beside.clone().map(Ledger::alone) {
             rows.extend(other.home.fetch(sql, binds()).await?);
         }
         rows.into_iter().map(|row| RowCells::of(row).text().map(JobId::new)).collect()
@@ -56,7 +42,7 @@ impl Ledger {
     /// When the record cannot be read.
     pub async fn history(&self, source: &str, store: &str, job: &KnownJob) -> Result<Vec<HistoryEntry>> {
         let mut history = self.history_here(source, store, job).await?;
-        if let Some(other) = self.other() {
+        if let Some(other) = self.beside.clone().map(Ledger::alone) {
             history.extend(other.history_here(source, store, job).await?);
             history.sort_by(|a, b| b.run.cmp(&a.run));
         }
@@ -78,39 +64,6 @@ impl Ledger {
         let binds = [text(id.as_str()), text(source), text(store), int(HISTORY), maybe(lineage.as_deref())];
         let rows = self.home.fetch(&sql, binds);
         rows.await?.into_iter().map(|row| entry(&mut RowCells::of(row))).collect()
-    }
-
-    /// How the cohort of a run divides: its `top` most frequent error and job classes, its states, and its age.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn split(&self, run: &RunId, top: usize) -> Result<Split> {
-        let shares = |column: &str| {
-            let sql = format!(
-                "SELECT {column}, count(*) FROM {{run_jobs}} WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) \
-                 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?2"
-            );
-            self.home.say(&sql, [text(&run.0), limit(top)])
-        };
-        let span = self.home.say(
-            "SELECT min(died_at), max(died_at) FROM {run_jobs} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1)",
-            [text(&run.0)],
-        );
-        let statements = [shares("error_class"), shares("job_class"), shares("state"), span];
-        let mut results = self.home.read(&statements).await?.into_iter().map(Vec::into_iter);
-        let mut next = || results.next().into_iter().flatten().map(RowCells::of);
-        let share = |mut row: RowCells| Ok((row.maybe_text()?.map(Untrusted::new), row.count()?));
-        let by_error = next().map(share).collect::<Result<_>>()?;
-        let by_class = next().map(share).collect::<Result<_>>()?;
-        let states = next().map(|mut row| Ok((State::from_word(&row.text()?), row.count()?)));
-        let states = states.collect::<Result<Vec<_>>>()?;
-        let span = next().next().map(|mut row| Ok((row.maybe_int()?, row.maybe_int()?))).transpose()?;
-        Ok(Split {
-            by_error,
-            by_class,
-            by_state: states.into_iter().filter_map(|(state, n)| Some((state?, n))).collect(),
-            span: span.and_then(|(oldest, newest)| Some((Timestamp(oldest?), Timestamp(newest?)))),
-        })
     }
 }
 
@@ -134,38 +87,6 @@ impl Ledger {
         let same = |member: &str| format!("{} = {}", kept(member), now(member));
         format!("{run}source = {source} AND coalesce({}, {}, 1)", same("own"), same("place"))
     }
-}
-
-/// Which jobs of a run belong to a part of it.
-fn condition(part: CohortPart) -> String {
-    match part {
-        CohortPart::All => "1 = 1".to_owned(),
-        CohortPart::Done => "outcome = 'done'".to_owned(),
-        CohortPart::Locked => format!("outcome = 'skipped' AND reason = '{}'", SkipReason::Locked.word()),
-        CohortPart::Skipped => "outcome = 'skipped'".to_owned(),
-        CohortPart::Failed => "outcome = 'failed'".to_owned(),
-        CohortPart::InDoubt => "batch IS NOT NULL AND outcome IS NULL".to_owned(),
-        CohortPart::NotStarted => "batch IS NULL".to_owned(),
-        CohortPart::Remainder => "(outcome IS NULL OR outcome <> 'done')".to_owned(),
-    }
-}
-
-fn outcome(word: Option<&str>, reason: Option<String>) -> Outcome {
-    let reason = reason.map(Untrusted::new);
-    match word {
-        Some(DONE) => Outcome::Done(reason),
-        Some(SKIPPED) => Outcome::Skipped(reason.unwrap_or_else(|| Untrusted::from(""))),
-        Some(FAILED) => Outcome::Failed(reason.unwrap_or_else(|| Untrusted::from(""))),
-        _ => Outcome::InDoubt,
-    }
-}
-
-fn job(row: &mut RowCells) -> Result<RunJob> {
-    let (ord, id) = (row.int()?, JobId::new(row.text()?));
-    let error_class = row.maybe_text()?.map(Untrusted::new);
-    let begun = row.maybe_int()?.is_some();
-    let (word, reason) = (row.maybe_text()?, row.maybe_text()?);
-    Ok(RunJob { ord, id, error_class, outcome: begun.then(|| outcome(word.as_deref(), reason)) })
 }
 
 fn entry(row: &mut RowCells) -> Result<HistoryEntry> {

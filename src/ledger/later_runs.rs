@@ -26,7 +26,7 @@ impl Ledger {
     /// When a record cannot be read.
     pub async fn acted_since(&self, run: &RunId, asking: &RunId, ids: &[JobId]) -> Result<HashSet<JobId>> {
         let there = self.of(run).await?;
-        let intent = there.intent(run).await?;
+        let intent = there.runs().intent(run).await?;
         let begun = there.home.fetch(
             "SELECT j.job_id, b.begun_at, j.died_at FROM (SELECT run, batch, job_id, died_at FROM {run_jobs} \
              WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) AND job_id {among ?2} AND {all_known ?2}) AS j \

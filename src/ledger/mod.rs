@@ -6,12 +6,10 @@
 mod backend;
 mod batches;
 mod cohort;
-mod cohort_stats;
 mod dialect;
 mod error;
 mod handle;
 mod health;
-mod id;
 mod jobs;
 mod journal;
 mod kept_rows;
@@ -20,16 +18,14 @@ mod locate;
 mod model;
 mod replay_counts;
 mod reveal_log;
-mod run_lock;
 mod runs;
 mod schema;
-mod tally;
 mod tx_notes;
 mod undo;
 
 pub use backend::WHEN_DAMAGED;
 pub use batches::{CompletedBatch, Results};
-pub use cohort_stats::CohortStats;
+pub use cohort::{CohortStats, Cohorts};
 pub use error::{LedgerError, Result};
 pub use handle::Ledger;
 pub use health::{LedgerHealth, Lying, in_source, latest_version, lying};
@@ -37,7 +33,7 @@ pub use locate::LedgerLocator;
 pub use model::*;
 pub use replay_counts::{KnownJob, known};
 pub use reveal_log::{Reveal, RevealLog};
-pub use run_lock::RunLock;
+pub use runs::{RunLock, RunLocks, Runs};
 pub use schema::LedgerInstallation;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::backend::{RowCells, maybe, rows, text};
 use super::error::Result;
 use super::handle::Ledger;
-use super::model::{RunId, Whose};
+use super::model::Whose;
 use super::runs::options;
 use crate::domain::job::{JobDetail, JobId};
 
@@ -24,7 +24,7 @@ impl Ledger {
     /// When the record cannot be read.
     pub async fn has_replays(&self, source: &str, store: &str) -> Result<bool> {
         let here = self.has_replays_here(source, store).await?;
-        match self.other().filter(|_| !here) {
+        match self.beside.clone().map(Ledger::alone).filter(|_| !here) {
             Some(other) => other.has_replays_here(source, store).await,
             None => Ok(here),
         }
@@ -50,7 +50,10 @@ impl Ledger {
     pub async fn replayed_counts(&self, whose: Whose<'_>, jobs: &[KnownJob]) -> Result<HashMap<JobId, u64>> {
         let mut counts = HashMap::new();
         let here = Self::alone(self.home.clone());
-        for (home, other) in [(Some(here.clone()), self.other()), (self.other(), Some(here))] {
+        for (home, other) in [
+            (Some(here.clone()), self.beside.clone().map(Ledger::alone)),
+            (self.beside.clone().map(Ledger::alone), Some(here)),
+        ] {
             let Some(home) = home else { continue };
             // What either record knows of a job counts the replays of both before it.
             for (id, n) in home.replayed_counts_here(other.as_ref(), whose, jobs).await? {
@@ -147,22 +150,5 @@ impl Ledger {
             }
         }
         Ok(recalled)
-    }
-
-    /// The cohort of a run by how often its jobs had been replayed before: times, and jobs.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn replays(&self, run: &RunId) -> Result<Vec<(u64, u64)>> {
-        let found = self.home.fetch(
-            "SELECT replays, count(*) FROM {run_jobs} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) \
-             GROUP BY replays ORDER BY replays",
-            [text(&run.0)],
-        );
-        let pair = |row| {
-            let mut row = RowCells::of(row);
-            Ok((row.count()?, row.count()?))
-        };
-        found.await?.into_iter().map(pair).collect()
     }
 }

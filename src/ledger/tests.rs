@@ -53,9 +53,9 @@ async fn open() -> (tempfile::TempDir, Ledger) {
 }
 
 async fn planned(ledger: &Ledger, n: usize) -> RunId {
-    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
-    ledger.freeze_jobs(&run, (0..n).map(frozen).collect()).await.unwrap();
-    assert_eq!(ledger.seal(&run).await.unwrap(), n as u64);
+    let run = ledger.runs().create(&intent(Action::Replay)).await.unwrap();
+    ledger.cohorts().add(&run, (0..n).map(frozen).collect()).await.unwrap();
+    assert_eq!(ledger.cohorts().seal(&run).await.unwrap(), n as u64);
     run
 }
 
@@ -106,7 +106,7 @@ async fn a_new_file_comes_whole_and_leaves_nothing_beside_it() {
     let left: Vec<_> =
         std::fs::read_dir(folder.path().join("state")).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert_eq!(left, ["ledger.sqlite3"]);
-    assert!(Ledger::open(&path).await.unwrap().runs(9).await.unwrap().is_empty());
+    assert!(Ledger::open(&path).await.unwrap().runs().latest(9).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -122,14 +122,14 @@ async fn a_file_that_was_begun_and_never_made_whole_is_made_whole() {
 async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 10).await;
-    let kept = ledger.run(&run).await.unwrap();
+    let kept = ledger.runs().get(&run).await.unwrap();
     assert_eq!((kept.intent, kept.state), (intent(Action::Replay), RunState::Planned));
     assert_eq!(kept.tally, RunTally { planned: 10, not_started: 10, ..RunTally::default() });
 
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 4).await;
     assert_eq!(ids, (0..4).map(|n| JobId::new(n.to_string())).collect::<Vec<_>>());
-    let tally = ledger.tally(&run).await.unwrap();
+    let tally = ledger.runs().tally(&run).await.unwrap();
     assert_eq!((tally.in_doubt, tally.not_started), (4, 6));
     assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(batch, ids.clone())]);
 
@@ -140,7 +140,7 @@ async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
         CompletedBatch { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
     ];
     ledger.finish_batch(&run, batch, &outcomes, T).await.unwrap();
-    let stopped = ledger.end(&run, T).await.unwrap();
+    let stopped = ledger.runs().end(&run, T).await.unwrap();
     assert_eq!(stopped.state, RunState::Stopped);
     assert_eq!(
         stopped.tally,
@@ -153,52 +153,55 @@ async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
             not_started: 6
         }
     );
-    let remainder = ledger.jobs(&run, CohortPart::Remainder, 0, 100).await.unwrap();
+    let remainder = ledger.cohorts().jobs(&run, CohortPart::Remainder, 0, 100).await.unwrap();
     assert_eq!(remainder.len(), 8);
     assert_eq!(remainder[0].outcome, Some(Outcome::Skipped("gone".into())));
-    assert_eq!(ledger.jobs(&run, CohortPart::Remainder, remainder[5].ord, 100).await.unwrap(), remainder[6..]);
+    assert_eq!(
+        ledger.cohorts().jobs(&run, CohortPart::Remainder, remainder[5].ord, 100).await.unwrap(),
+        remainder[6..]
+    );
 }
 
 #[tokio::test]
 async fn a_run_ends_finished_only_when_every_job_has_an_outcome() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 2).await;
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 9).await;
-    assert_eq!(ledger.end(&run, T).await.unwrap().state, RunState::Stopped);
-    ledger.start(&run, T).await.unwrap();
+    assert_eq!(ledger.runs().end(&run, T).await.unwrap().state, RunState::Stopped);
+    ledger.runs().start(&run, T).await.unwrap();
     ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
-    assert_eq!(ledger.end(&run, T).await.unwrap().state, RunState::Finished);
-    assert!(matches!(ledger.start(&run, T).await, Err(LedgerError::WrongState { .. })));
+    assert_eq!(ledger.runs().end(&run, T).await.unwrap().state, RunState::Finished);
+    assert!(matches!(ledger.runs().start(&run, T).await, Err(LedgerError::WrongState { .. })));
 }
 
 #[tokio::test]
 async fn a_job_is_in_a_run_once_however_often_it_is_frozen() {
     let (_folder, ledger) = open().await;
-    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
-    ledger.freeze_jobs(&run, vec![frozen(1), frozen(2), frozen(1)]).await.unwrap();
-    ledger.freeze_jobs(&run, vec![frozen(2), frozen(3)]).await.unwrap();
-    assert_eq!(ledger.seal(&run).await.unwrap(), 3);
-    assert!(ledger.freeze_jobs(&run, vec![frozen(4)]).await.is_err());
+    let run = ledger.runs().create(&intent(Action::Replay)).await.unwrap();
+    ledger.cohorts().add(&run, vec![frozen(1), frozen(2), frozen(1)]).await.unwrap();
+    ledger.cohorts().add(&run, vec![frozen(2), frozen(3)]).await.unwrap();
+    assert_eq!(ledger.cohorts().seal(&run).await.unwrap(), 3);
+    assert!(ledger.cohorts().add(&run, vec![frozen(4)]).await.is_err());
 }
 
 #[tokio::test]
 async fn a_settled_job_cannot_be_named_again_but_a_skipped_one_can() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 2).await;
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 2).await;
-    let named = ledger.jobs(&run, CohortPart::All, 0, 9).await.unwrap();
+    let named = ledger.cohorts().jobs(&run, CohortPart::All, 0, 9).await.unwrap();
     assert!(ledger.begin_again(&run, &named[..1], T).await.is_err(), "in doubt");
     let outcomes: Vec<CompletedBatch> =
         vec![(ids[0].clone(), JobResult::Done).into(), (ids[1].clone(), JobResult::Skipped(SkipReason::Locked)).into()];
     ledger.finish_batch(&run, batch, &outcomes, T).await.unwrap();
     assert!(ledger.begin_again(&run, &named, T).await.is_err(), "done");
     assert_eq!(ledger.begin_batch(&run, 9, T).await.unwrap(), None);
-    let locked = ledger.jobs(&run, CohortPart::Locked, 0, 9).await.unwrap();
+    let locked = ledger.cohorts().jobs(&run, CohortPart::Locked, 0, 9).await.unwrap();
     assert_eq!(locked.len(), 1);
     ledger.begin_again(&run, &locked, T).await.unwrap();
-    let tally = ledger.tally(&run).await.unwrap();
+    let tally = ledger.runs().tally(&run).await.unwrap();
     assert_eq!((tally.done, tally.in_doubt, tally.skipped_total()), (1, 1, 0));
 }
 
@@ -206,7 +209,7 @@ async fn a_settled_job_cannot_be_named_again_but_a_skipped_one_can() {
 async fn the_end_of_a_batch_and_the_beginning_of_the_next_are_one_entry() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 5).await;
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 2).await;
     let turn = async |no, ids: &[JobId], next| {
         let settled = all(ids, &JobResult::Done);
@@ -215,28 +218,28 @@ async fn the_end_of_a_batch_and_the_beginning_of_the_next_are_one_entry() {
     let (next, others) = turn(batch, &ids, 2).await.unwrap().unwrap();
     assert_eq!(others, [JobId::new("2"), JobId::new("3")]);
     assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(next, others.clone())]);
-    let tally = ledger.tally(&run).await.unwrap();
+    let tally = ledger.runs().tally(&run).await.unwrap();
     assert_eq!((tally.done, tally.in_doubt, tally.not_started), (2, 2, 1));
     // What cannot be written as a whole is not written at all.
-    ledger.end(&run, T).await.unwrap();
+    ledger.runs().end(&run, T).await.unwrap();
     assert!(turn(next, &others, 2).await.is_err());
-    let tally = ledger.tally(&run).await.unwrap();
+    let tally = ledger.runs().tally(&run).await.unwrap();
     assert_eq!((tally.done, tally.in_doubt, tally.not_started), (2, 2, 1));
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     let (last, ids) = turn(next, &others, 9).await.unwrap().unwrap();
     assert_eq!(ids, [JobId::new("4")]);
     assert_eq!(turn(last, &ids, 9).await.unwrap(), None);
-    assert_eq!(ledger.end(&run, T).await.unwrap().state, RunState::Finished);
+    assert_eq!(ledger.runs().end(&run, T).await.unwrap().state, RunState::Finished);
 }
 
 #[tokio::test]
 async fn a_released_batch_is_not_started_again() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 3).await;
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 2).await;
     ledger.release_batch(&run, batch).await.unwrap();
-    assert_eq!(ledger.tally(&run).await.unwrap().not_started, 3);
+    assert_eq!(ledger.runs().tally(&run).await.unwrap().not_started, 3);
     assert_eq!(begin(&ledger, &run, 2).await.1, ids);
 }
 
@@ -244,11 +247,11 @@ async fn a_released_batch_is_not_started_again() {
 async fn a_dismissed_plan_keeps_its_number_and_forgets_its_jobs() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 5).await;
-    ledger.dismiss(&run, T).await.unwrap();
-    let kept = ledger.run(&run).await.unwrap();
+    ledger.runs().dismiss(&run, T).await.unwrap();
+    let kept = ledger.runs().get(&run).await.unwrap();
     assert_eq!((kept.state, kept.tally.planned, kept.tally.adds_up()), (RunState::Dismissed, 5, true));
-    assert!(ledger.jobs(&run, CohortPart::All, 0, 9).await.unwrap().is_empty());
-    assert!(ledger.start(&run, T).await.is_err());
+    assert!(ledger.cohorts().jobs(&run, CohortPart::All, 0, 9).await.unwrap().is_empty());
+    assert!(ledger.runs().start(&run, T).await.is_err());
 }
 
 #[tokio::test]
@@ -256,10 +259,10 @@ async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed()
     let (_folder, ledger) = open().await;
     for _ in 0..2 {
         let run = planned(&ledger, 3).await;
-        ledger.start(&run, T).await.unwrap();
+        ledger.runs().start(&run, T).await.unwrap();
         let (batch, ids) = begin(&ledger, &run, 2).await;
         ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), Timestamp(T.0 + 9)).await.unwrap();
-        ledger.end(&run, T).await.unwrap();
+        ledger.runs().end(&run, T).await.unwrap();
     }
     let store = "events public.events";
     let history = ledger.history("main", store, &(JobId::new("1"), None)).await.unwrap();
@@ -277,7 +280,7 @@ async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed()
 #[tokio::test]
 async fn a_job_is_known_by_its_lineage_and_by_the_id_that_a_replay_gave_it() {
     let (_folder, ledger) = open().await;
-    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
+    let run = ledger.runs().create(&intent(Action::Replay)).await.unwrap();
     let with = |n: usize, lineage: &str, successor: Option<&str>, replays| Frozen {
         lineage: Some(lineage.into()),
         successor: successor.map(Into::into),
@@ -285,11 +288,11 @@ async fn a_job_is_known_by_its_lineage_and_by_the_id_that_a_replay_gave_it() {
         ..frozen(n)
     };
     let jobs = [with(0, "a", Some("a2"), 0), with(1, "b", None, 2), with(2, "c", None, 0)];
-    ledger.freeze_jobs(&run, jobs.to_vec()).await.unwrap();
-    ledger.seal(&run).await.unwrap();
-    assert_eq!(ledger.replays(&run).await.unwrap(), [(0, 2), (2, 1)]);
+    ledger.cohorts().add(&run, jobs.to_vec()).await.unwrap();
+    ledger.cohorts().seal(&run).await.unwrap();
+    assert_eq!(ledger.cohorts().replays(&run).await.unwrap(), [(0, 2), (2, 1)]);
     assert!(!ledger.has_replays("main", "events public.events").await.unwrap(), "only planned");
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     assert!(ledger.has_replays("main", "events public.events").await.unwrap());
     let (batch, ids) = begin(&ledger, &run, 2).await;
     ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
@@ -310,15 +313,15 @@ async fn a_replay_that_was_taken_back_is_not_counted() {
     let (_folder, ledger) = open().await;
     let store = "events public.events";
     let run = planned(&ledger, 3).await;
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 3).await;
     ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
-    ledger.end(&run, T).await.unwrap();
+    ledger.runs().end(&run, T).await.unwrap();
     let options = Options { undoes: Some(run.0.clone()), ..Options::default() };
-    let back = ledger.create_run(&RunIntent { options, ..intent(Action::Recall) }).await.unwrap();
-    ledger.freeze_jobs(&back, (0..2).map(frozen).collect()).await.unwrap();
-    ledger.seal(&back).await.unwrap();
-    ledger.start(&back, T).await.unwrap();
+    let back = ledger.runs().create(&RunIntent { options, ..intent(Action::Recall) }).await.unwrap();
+    ledger.cohorts().add(&back, (0..2).map(frozen).collect()).await.unwrap();
+    ledger.cohorts().seal(&back).await.unwrap();
+    ledger.runs().start(&back, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &back, 2).await;
     let told = [(ids[0].clone(), JobResult::Done), (ids[1].clone(), JobResult::Skipped(SkipReason::Taken))];
     ledger.finish_batch(&back, batch, &told.map(CompletedBatch::from), T).await.unwrap();
@@ -343,13 +346,13 @@ async fn archived_rows_come_back_exactly() {
 async fn one_run_is_executed_by_one_holder_at_a_time() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 1).await;
-    assert!(!ledger.is_held(&run).await.unwrap());
-    let hold = ledger.acquire(&run).await.unwrap();
-    assert!(ledger.is_held(&run).await.unwrap());
-    assert!(matches!(ledger.acquire(&run).await, Err(LedgerError::Held(_))));
+    assert!(!ledger.locks().is_held(&run).await.unwrap());
+    let hold = ledger.locks().acquire(&run).await.unwrap();
+    assert!(ledger.locks().is_held(&run).await.unwrap());
+    assert!(matches!(ledger.locks().acquire(&run).await, Err(LedgerError::Held(_))));
     drop(hold);
-    assert!(!ledger.is_held(&run).await.unwrap());
-    ledger.acquire(&run).await.unwrap();
+    assert!(!ledger.locks().is_held(&run).await.unwrap());
+    ledger.locks().acquire(&run).await.unwrap();
 }
 
 #[tokio::test]
@@ -384,23 +387,23 @@ async fn a_file_that_was_away_is_not_believed_to_be_back_until_it_is_opened_agai
     let run = planned(&ledger, 2).await;
     std::fs::rename(&path, &away).unwrap();
     let gone = |fault| assert!(matches!(fault, LedgerError::Moved { .. }), "{fault}");
-    gone(ledger.start(&run, T).await.unwrap_err());
-    gone(ledger.tally(&run).await.unwrap_err());
+    gone(ledger.runs().start(&run, T).await.unwrap_err());
+    gone(ledger.runs().tally(&run).await.unwrap_err());
     std::fs::rename(&away, &path).unwrap();
-    gone(ledger.start(&run, T).await.unwrap_err());
-    homes.ledger().await.unwrap().start(&run, T).await.unwrap();
+    gone(ledger.runs().start(&run, T).await.unwrap_err());
+    homes.ledger().await.unwrap().runs().start(&run, T).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_full_disk_is_told_and_leaves_what_was_written_before() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 2_000).await;
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     ledger.limit_pages(1).await;
     let big = vec![(JobId::new("0"), "x".repeat(4_000_000))];
     let fault = ledger.keep_archive(&run, &big).await.unwrap_err();
     assert!(matches!(&fault, LedgerError::Unusable { .. }), "{fault}");
-    assert_eq!(ledger.tally(&run).await.unwrap().not_started, 2_000);
+    assert_eq!(ledger.runs().tally(&run).await.unwrap().not_started, 2_000);
 }
 
 /// The part of the next test that is killed: works off runs in the file that the environment names.
@@ -410,8 +413,8 @@ async fn a_process_that_is_to_be_killed() {
     let Some(path) = std::env::var_os("DLQ_TEST_LEDGER_TO_KILL") else { return };
     let ledger = Ledger::open(path.as_ref()).await.unwrap();
     let run = planned(&ledger, 20_000).await;
-    let _hold = ledger.acquire(&run).await.unwrap();
-    ledger.start(&run, T).await.unwrap();
+    let _hold = ledger.locks().acquire(&run).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     while let Some((batch, ids)) = ledger.begin_batch(&run, 50, T).await.unwrap() {
         ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
     }
@@ -429,25 +432,25 @@ async fn a_process_that_is_killed_leaves_one_batch_in_doubt_at_the_most_and_no_h
             .spawn()
             .unwrap();
         let busy = async |runs: &[Run]| runs.iter().any(|run| run.state == RunState::Running && run.tally.done > 0);
-        while !busy(&ledger.runs(1).await.unwrap()).await {
+        while !busy(&ledger.runs().latest(1).await.unwrap()).await {
             assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
-        let run = ledger.runs(1).await.unwrap().remove(0).id;
-        assert!(ledger.is_held(&run).await.unwrap());
+        let run = ledger.runs().latest(1).await.unwrap().remove(0).id;
+        assert!(ledger.locks().is_held(&run).await.unwrap());
         tokio::time::sleep(std::time::Duration::from_millis(7 * round)).await;
         child.kill().unwrap();
         child.wait().unwrap();
 
-        let hold = ledger.acquire(&run).await.unwrap();
-        let tally = ledger.tally(&run).await.unwrap();
+        let hold = ledger.locks().acquire(&run).await.unwrap();
+        let tally = ledger.runs().tally(&run).await.unwrap();
         assert!(tally.adds_up() && tally.planned == 20_000 && tally.in_doubt <= 50, "{tally:?}");
         assert_eq!(tally.done % 50, 0);
-        ledger.start(&run, T).await.unwrap();
+        ledger.runs().start(&run, T).await.unwrap();
         for (batch, ids) in ledger.in_doubt(&run).await.unwrap() {
             ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
         }
-        assert_eq!(ledger.end(&run, T).await.unwrap().tally.in_doubt, 0);
+        assert_eq!(ledger.runs().end(&run, T).await.unwrap().tally.in_doubt, 0);
         drop(hold);
     }
 }
@@ -456,21 +459,21 @@ async fn a_process_that_is_killed_leaves_one_batch_in_doubt_at_the_most_and_no_h
 #[ignore = "a measurement, run by hand"]
 async fn a_million_ids_freeze_in_seconds() {
     let (folder, ledger) = open().await;
-    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
+    let run = ledger.runs().create(&intent(Action::Replay)).await.unwrap();
     let begun = Instant::now();
     for step in 0..50 {
         let jobs: Vec<Frozen> = (0..20_000)
             .map(|n| Frozen { id: JobId::new(uuid::Uuid::new_v4().to_string()), ..frozen(step * 20_000 + n) })
             .collect();
-        ledger.freeze_jobs(&run, jobs.clone()).await.unwrap();
+        ledger.cohorts().add(&run, jobs.clone()).await.unwrap();
     }
     println!("frozen {:?}", begun.elapsed());
-    ledger.seal(&run).await.unwrap();
+    ledger.cohorts().seal(&run).await.unwrap();
     println!("sealed {:?}", begun.elapsed());
-    ledger.split(&run, 8).await.unwrap();
+    ledger.cohorts().split(&run, 8).await.unwrap();
     println!("split {:?}", begun.elapsed());
-    println!("replays {:?} {:?}", ledger.replays(&run).await.unwrap(), begun.elapsed());
-    ledger.start(&run, T).await.unwrap();
+    println!("replays {:?} {:?}", ledger.cohorts().replays(&run).await.unwrap(), begun.elapsed());
+    ledger.runs().start(&run, T).await.unwrap();
     let begun = Instant::now();
     for _ in 0..100 {
         let (batch, ids) = begin(&ledger, &run, 500).await;
@@ -478,10 +481,10 @@ async fn a_million_ids_freeze_in_seconds() {
     }
     println!("100 batches of 500 {:?}", begun.elapsed());
     let begun = Instant::now();
-    assert!(ledger.tally(&run).await.unwrap().adds_up());
+    assert!(ledger.runs().tally(&run).await.unwrap().adds_up());
     println!("tally {:?}, file {:?}", begun.elapsed(), std::fs::metadata(ledger.path().unwrap()).unwrap().len());
     let begun = Instant::now();
-    ledger.end(&run, T).await.unwrap();
+    ledger.runs().end(&run, T).await.unwrap();
     println!("end {:?}", begun.elapsed());
     drop(folder);
 }

@@ -3,59 +3,18 @@
 use std::collections::{HashMap, HashSet};
 
 use super::backend::{RowCells, int, limit, maybe, text, texts};
-use super::error::{LedgerError, Result};
+use super::error::Result;
 use super::handle::Ledger;
 use super::model::{RunId, Whose};
 use super::runs::options;
 use crate::db::{Bind, Row};
 use crate::domain::action::Action;
-use crate::domain::job::{JobId, State};
-use crate::domain::text::Untrusted;
-use crate::domain::time::Timestamp;
-use crate::store::{Frozen, Standing};
+use crate::domain::job::JobId;
 
 /// Jobs of a cohort that are looked for in a record at a time.
 const LOOK: usize = 5_000;
 
 impl Ledger {
-    /// Jobs that a run took effect on, as they were frozen for it: those after `after` (0 is the start) in the order of
-    /// freezing, at most `n`. Of `ids` only, where there are any.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn done_jobs(&self, run: &RunId, ids: &[JobId], after: i64, n: usize) -> Result<Vec<(i64, Frozen)>> {
-        let named = if ids.is_empty() { "" } else { "AND job_id {among ?4} AND {all_known ?4}" };
-        let sql = format!(
-            "SELECT ord, job_id, error_class, job_class, died_at, state, native, lineage FROM {{run_jobs}} \
-             WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND ord > ?2 AND batch IS NOT NULL \
-             AND outcome = 'done' {named} ORDER BY ord LIMIT ?3"
-        );
-        let mut binds = vec![text(&run.0), int(after), limit(n)];
-        if !ids.is_empty() {
-            binds.push(texts(ids.iter().map(JobId::as_str)));
-        }
-        let rows = self.home.fetch(&sql, binds).await?;
-        rows.into_iter().map(|row| frozen(&mut RowCells::of(row))).collect()
-    }
-
-    /// Jobs of a cohort with how they stood when they were frozen, those after `after`; at most `n`.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn standings(&self, run: &RunId, after: i64, n: usize) -> Result<Vec<(i64, JobId, Standing)>> {
-        let rows = self.home.fetch(
-            "SELECT ord, job_id, state, native FROM {run_jobs} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) \
-             AND ord > ?2 ORDER BY ord LIMIT ?3",
-            [text(&run.0), int(after), limit(n)],
-        );
-        let standing = |row| {
-            let mut row = RowCells::of(row);
-            let (ord, id) = (row.int()?, JobId::new(row.text()?));
-            Ok((ord, id, Standing { state: State::from_word(&row.text()?), native: row.maybe_text()? }))
-        };
-        rows.await?.into_iter().map(standing).collect()
-    }
-
     /// How many rows other runs of a store kept under the ids of the jobs of a run, in whatever record, and would be erased
     /// with them; and how many would be left, as they are of other jobs.
     ///
@@ -112,7 +71,7 @@ impl Ledger {
 
     /// This record and the other one, each by itself.
     pub(super) fn each(&self) -> impl Iterator<Item = Ledger> + use<> {
-        [Some(Ledger::alone(self.home.clone())), self.other()].into_iter().flatten()
+        self.backends().cloned().map(Ledger::alone).collect::<Vec<_>>().into_iter()
     }
 
     /// What `home` keeps of other runs than `run` under the ids of these jobs, by run.
@@ -230,15 +189,4 @@ struct KeptRow {
     id: String,
     /// Whether there is more than its key.
     has_row: bool,
-}
-
-fn frozen(row: &mut RowCells) -> Result<(i64, Frozen)> {
-    let (ord, id) = (row.int()?, JobId::new(row.text()?));
-    let (error_class, job_class) = (row.maybe_text()?.map(Untrusted::new), row.maybe_text()?.map(Untrusted::new));
-    let at = row.maybe_int()?.map(Timestamp);
-    let word = row.text()?;
-    let unknown = || LedgerError::Refused(format!("`{word}` is of a later version"));
-    let state = State::from_word(&word).ok_or_else(unknown)?;
-    let (native, lineage) = (row.maybe_text()?.map(Untrusted::new), row.maybe_text()?);
-    Ok((ord, Frozen { id, error_class, job_class, at, state, native, lineage, successor: None, replays: 0 }))
 }

@@ -135,7 +135,7 @@ async fn check_ask(
 ) -> Result<(Vec<String>, Option<Identity>), PlanError> {
     if let ActionScope::Undo(run, _) = &ask.scope {
         // Where its jobs went then counts, and not where jobs go now.
-        let undone = ledger.run(run).await?;
+        let undone = ledger.runs().get(run).await?;
         let is_ours = undone.is_of(&desk.source, &desk.store_name());
         if let Some(reason) = undo::unreachable(desk.store.info(), &undone).filter(|_| is_ours) {
             return Err(PlanError::Disabled(reason));
@@ -147,7 +147,7 @@ async fn check_ask(
     };
     let database = desk.store.identity(budget).await?;
     if let ActionScope::Undo(run, _) | ActionScope::Run(run, _) = &ask.scope {
-        let earlier = ledger.run(run).await?;
+        let earlier = ledger.runs().get(run).await?;
         if matches!(ask.scope, ActionScope::Undo(..)) {
             undo::check(desk, &earlier, ask.action)?;
             ask.options.undoes = Some(run.0.clone());
@@ -189,16 +189,16 @@ async fn frozen(
         notes.clear();
     }
     notes.extend(plan_notes::option_notes(desk, &ask));
-    ledger.dismiss_abandoned(ask.now).await?;
+    ledger.runs().dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {
         ActionScope::Filter(filter) => Some(filter.resolve(clock)),
         ActionScope::Jobs(_) | ActionScope::Run(..) | ActionScope::Undo(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
     let run =
-        ledger.create_run(&RunIntent { database: database.clone(), ..intent(desk, &ask, filter.as_ref()) }).await?;
+        ledger.runs().create(&RunIntent { database: database.clone(), ..intent(desk, &ask, filter.as_ref()) }).await?;
     let planned = async {
-        let hold = ledger.acquire(&run).await?;
+        let hold = ledger.locks().acquire(&run).await?;
         let planned = async {
             let freezer = Freezer::new(desk, ledger, &run, &ask, database.as_ref(), budget, on_progress);
             let gathered = freezer.gather(&ask.scope, filter.as_ref()).await?;
@@ -217,7 +217,7 @@ async fn frozen(
         }
         Err(error) => {
             // What went wrong is the error that the operator must see, and not that the plan could not be dismissed.
-            let _ = ledger.dismiss(&run, ask.now).await;
+            let _ = ledger.runs().dismiss(&run, ask.now).await;
             Err(error)
         }
     }
@@ -273,7 +273,7 @@ async fn first_rows(
     run: &RunId,
     budget: &Budget,
 ) -> Result<Vec<JobRow>, PlanError> {
-    let first = ledger.jobs(run, CohortPart::All, 0, SAMPLE).await?;
+    let first = ledger.cohorts().jobs(run, CohortPart::All, 0, SAMPLE).await?;
     let ids: Vec<JobId> = first.into_iter().map(|job| job.id).collect();
     let mut rows: Vec<JobRow> = desk.store.rows(&ids, budget).await?.into_iter().map(|entry| entry.row).collect();
     rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
@@ -305,19 +305,19 @@ async fn plan(
     gathered: CollectedCohort,
 ) -> Result<Plan, PlanError> {
     let CollectedCohort { census, left_out, cautions } = gathered;
-    let count = ledger.seal_counted(run, &census).await?;
+    let count = ledger.cohorts().seal_counted(run, &census).await?;
     let unfit: Vec<(u64, String)> = left_out.unfit.iter().map(|(because, left)| reason(because, *left)).collect();
     if count == 0 {
         return Err(why_empty(ask, run, left_out, &unfit));
     }
     let split = match census.split(count, SHARES) {
         Some(split) => split,
-        None => ledger.split(run, SHARES).await?,
+        None => ledger.cohorts().split(run, SHARES).await?,
     };
     let sample = first_rows(desk, ledger, run, budget).await?;
     let replays = match census.replays(count).filter(|_| ask.action == Action::Replay) {
         Some(replays) => replays,
-        None if ask.action == Action::Replay => ledger.replays(run).await?,
+        None if ask.action == Action::Replay => ledger.cohorts().replays(run).await?,
         None => Vec::new(),
     };
     let mut told = replay_limit::warnings(&replays, left_out.barred, ask.thresholds.max_replays);

@@ -69,7 +69,7 @@ pub async fn count_outcomes(
     loop {
         let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(board.asked));
         let n = usize::try_from(left).unwrap_or(usize::MAX).min(ASKED);
-        let jobs = if n == 0 { Vec::new() } else { ledger.jobs(run, CohortPart::Done, after, n).await? };
+        let jobs = if n == 0 { Vec::new() } else { ledger.cohorts().jobs(run, CohortPart::Done, after, n).await? };
         let Some(last) = jobs.last() else { return Ok(board) };
         after = last.ord;
         if budget.cancel.is_cancelled() {

@@ -130,7 +130,7 @@ fn is_hopeless(action: Action, standing: &Standing) -> bool {
 /// # Errors
 /// When the record cannot be read.
 pub(super) async fn died_by(ledger: &Ledger, run: &RunId, options: &Options) -> Result<Option<Timestamp>, LedgerError> {
-    if options.undoes.is_some() { Ok(None) } else { ledger.latest_death(run).await }
+    if options.undoes.is_some() { Ok(None) } else { ledger.cohorts().latest_death(run).await }
 }
 
 /// What the undo of a run has to go on for these jobs.
@@ -168,13 +168,13 @@ pub async fn preview(
     each: &mut (dyn FnMut(&[JobOutcome]) + Send),
 ) -> Result<Vec<(String, u64)>, PlanError> {
     let ledger = &ledger.of(run).await?;
-    let intent = ledger.run(run).await?.intent;
+    let intent = ledger.runs().get(run).await?.intent;
     let undone = intent.options.undoes.clone().map(RunId);
     let died_by = died_by(ledger, run, &intent.options).await?;
     let mut counts: HashMap<String, u64> = HashMap::new();
     let mut after = 0;
     loop {
-        let jobs = ledger.standings(run, after, LOOK).await?;
+        let jobs = ledger.cohorts().standings(run, after, LOOK).await?;
         let Some((last, ..)) = jobs.last() else { break };
         after = *last;
         let mut alike: HashMap<Standing, Vec<JobId>> = HashMap::new();

@@ -34,7 +34,7 @@ pub async fn kill_at_work(ledger: &Ledger, run: &RunId, waits: &[u64], start: im
         tokio::time::sleep(Duration::from_millis(*wait)).await;
         let _ = child.kill();
         child.wait().expect("an end");
-        let left = ledger.run(run).await.expect("a run");
+        let left = ledger.runs().get(run).await.expect("a run");
         assert!(left.tally.adds_up() && left.tally.in_doubt <= BATCH as u64, "{:?}", left.tally);
         kills += u32::from(left.state == RunState::Running);
         if left.state == RunState::Finished {
@@ -45,7 +45,7 @@ pub async fn kill_at_work(ledger: &Ledger, run: &RunId, waits: &[u64], start: im
 }
 
 async fn not_started(ledger: &Ledger, run: &RunId) -> u64 {
-    ledger.tally(run).await.expect("a tally").not_started
+    ledger.runs().tally(run).await.expect("a tally").not_started
 }
 
 /// How long a batch may take to be committed while nothing can be recorded, before another moment is tried.
@@ -53,7 +53,7 @@ const A_WHILE: Duration = Duration::from_millis(150);
 
 /// Jobs that were replayed, and those that the record has as done.
 async fn told(db: &crate::harness::TestDb, ledger: &Ledger, run: &RunId) -> (u64, u64) {
-    let done = ledger.tally(run).await.expect("a tally").done;
+    let done = ledger.runs().tally(run).await.expect("a tally").done;
     (db.count("jobs").await, done)
 }
 
@@ -93,10 +93,10 @@ async fn a_process_killed_between_a_commit_and_its_entry_leaves_one_batch_in_dou
         child.kill().expect("a kill");
         child.wait().expect("an end");
         writer.execute("ROLLBACK").await.expect("an end");
-        let left = ledger.run(&run).await.expect("a run").tally;
+        let left = ledger.runs().get(&run).await.expect("a run").tally;
         assert_eq!((told(&db, &ledger, &run).await, left.in_doubt), ((replayed, done), replayed - done), "{left:?}");
         resume_to_the_end(&desk, &ledger, &run).await;
-        let tally = ledger.tally(&run).await.expect("a tally");
+        let tally = ledger.runs().tally(&run).await.expect("a tally");
         assert_eq!((tally.done, dead(&db, layout).await, db.count("jobs").await), (before, 0, before), "{tally:?}");
         assert!(db.engine != Engine::Postgres || tally.in_doubt == 0);
     }

@@ -337,7 +337,7 @@ async fn a_purge_or_an_archive_that_is_killed_again_and_again_adds_up() {
             let run = plan(&desk, &ledger, "until:30d idle:30d", action).await.expect("a plan").run;
             kill_at_work(&ledger, &run, &[0, 4, 11, 19], || start(&db, layout, &ledger, &run)).await;
             resume_to_the_end(&desk, &ledger, &run).await;
-            let tally = ledger.tally(&run).await.expect("a tally");
+            let tally = ledger.runs().tally(&run).await.expect("a tally");
             let told = format!("{action} on {:?}: {tally:?}", db.engine);
             assert!(tally.adds_up() && tally.skipped_total() == 0, "{told}");
             assert_eq!((tally.done + tally.failed_total(), db.count("jobs_dlq").await), (1_500, 0), "{told}");

@@ -206,7 +206,7 @@ pub fn start(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> Child
 
 /// Goes on with a run, as often as it takes.
 pub async fn resume_to_the_end(desk: &StoreContext, ledger: &Ledger, run: &RunId) {
-    let mut state = ledger.run(run).await.expect("a run").state;
+    let mut state = ledger.runs().get(run).await.expect("a run").state;
     while state != RunState::Finished {
         let (control, progress) = (RunControl::new(), progress());
         let receipt = match state {
@@ -230,7 +230,7 @@ async fn a_run_that_is_killed_again_and_again_replays_each_job_once() {
             let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
             kill_at_work(&ledger, &run, &[0, 3, 9, 14, 22, 31], || start(&db, layout, &ledger, &run)).await;
             resume_to_the_end(&desk, &ledger, &run).await;
-            let tally = ledger.tally(&run).await.expect("a tally");
+            let tally = ledger.runs().tally(&run).await.expect("a tally");
             let told = format!("{layout:?} on {:?}: {tally:?}", db.engine);
             assert!(tally.adds_up() && tally.planned == before, "{told}");
             assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before), "{told}");
@@ -301,7 +301,7 @@ async fn a_job_that_was_retrying_before_and_after_a_crash_is_not_put_back_a_seco
         let desk = desk(&db.url, layout.table()).await;
         let plan = plan(&desk, &ledger, "native:PROCESSING", Action::Replay).await;
         // A process that died between the effect of its batch and the record of it; a worker has begun with all of them.
-        ledger.start(&plan.run, Timestamp::now()).await.expect("a start");
+        ledger.runs().start(&plan.run, Timestamp::now()).await.expect("a start");
         let (_, ids) = ledger.begin_batch(&plan.run, 10, Timestamp::now()).await.expect("a batch").expect("jobs");
         let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
         let named = format!("dlq_events where retry_count = 77 and id in ({})", ids.join(", "));
@@ -442,7 +442,7 @@ async fn a_secret_that_a_row_or_a_server_quotes_goes_on_no_record() {
         let splits = format!("{:?} {:?} {:?}", plan.by_error, plan.by_class, plan.warnings);
         let receipt = go(&desk, &ledger, &plan.run).await;
         assert_eq!(receipt.run.tally.failed_total(), 30, "{receipt:?}");
-        let jobs = ledger.jobs(&plan.run, CohortPart::All, 0, 100).await.expect("jobs");
+        let jobs = ledger.cohorts().jobs(&plan.run, CohortPart::All, 0, 100).await.expect("jobs");
         for told in [splits, format!("{receipt:?}"), format!("{jobs:?}")] {
             assert!(!told.contains(secret), "{:?}: {told}", db.engine);
         }

@@ -98,26 +98,26 @@ async fn a_run_is_told_the_same_by_every_engine() {
         let told = format!("{:?}", db.engine);
         install(&db).await;
         let ledger = Ledger::shared(connect(&db.url).await);
-        let run = ledger.create_run(&intent()).await.expect("a run");
-        let other = ledger.create_run(&intent()).await.expect("another at the same instant");
+        let run = ledger.runs().create(&intent()).await.expect("a run");
+        let other = ledger.runs().create(&intent()).await.expect("another at the same instant");
         assert!(other > run, "{told}");
-        let hold = ledger.acquire(&run).await.expect("a hold");
+        let hold = ledger.locks().acquire(&run).await.expect("a hold");
         let jobs: Vec<Frozen> = (0..10).chain([3]).map(frozen).collect();
-        ledger.freeze_jobs(&run, jobs[..6].to_vec()).await.expect("frozen");
-        ledger.freeze_jobs(&run, jobs[6..].to_vec()).await.expect("frozen");
-        assert_eq!(ledger.seal(&run).await.expect("sealed"), 10, "{told}");
-        let kept = ledger.run(&run).await.expect("the run");
+        ledger.cohorts().add(&run, jobs[..6].to_vec()).await.expect("frozen");
+        ledger.cohorts().add(&run, jobs[6..].to_vec()).await.expect("frozen");
+        assert_eq!(ledger.cohorts().seal(&run).await.expect("sealed"), 10, "{told}");
+        let kept = ledger.runs().get(&run).await.expect("the run");
         assert_eq!(
             (kept.intent, kept.state, kept.place),
             (intent(), RunState::Planned, LedgerLocation::Source),
             "{told}"
         );
-        let split = ledger.split(&run, 2).await.expect("a split");
+        let split = ledger.cohorts().split(&run, 2).await.expect("a split");
         assert_eq!(split.by_error, [(Some("Error0".into()), 4), (Some("Error1".into()), 3)], "{told}");
         assert_eq!((split.by_class, split.by_state), (vec![(None, 10)], vec![(State::Dead, 10)]), "{told}");
         assert_eq!(split.span, Some((T, Timestamp(T.0 + 9))), "{told}");
 
-        ledger.start(&run, T).await.expect("a start");
+        ledger.runs().start(&run, T).await.expect("a start");
         let (first, ids) = ledger.begin_batch(&run, 4, T).await.expect("an entry").expect("a batch");
         assert_eq!(ids, (0..4).map(|n| frozen(n).id).collect::<Vec<_>>(), "{told}");
         assert_eq!(ledger.in_doubt(&run).await.expect("doubts"), [(first, ids.clone())], "{told}");
@@ -134,11 +134,11 @@ async fn a_run_is_told_the_same_by_every_engine() {
         let (second, next) = turned.expect("a batch");
         assert_eq!(next, [frozen(4).id, frozen(5).id], "{told}");
         ledger.release_batch(&run, second).await.expect("an entry");
-        let locked = ledger.jobs(&run, CohortPart::Locked, 0, 9).await.expect("jobs");
+        let locked = ledger.cohorts().jobs(&run, CohortPart::Locked, 0, 9).await.expect("jobs");
         assert_eq!(locked.len(), 1, "{told}");
         let again = ledger.begin_again(&run, &locked, T).await.expect("an entry");
         ledger.finish_batch(&run, again, &all(&[ids[1].clone()], &JobResult::Done), T).await.expect("an entry");
-        let remainder = ledger.jobs(&run, CohortPart::Remainder, 0, 100).await.expect("jobs");
+        let remainder = ledger.cohorts().jobs(&run, CohortPart::Remainder, 0, 100).await.expect("jobs");
         assert_eq!(remainder.len(), 7, "{told}");
         assert_eq!(remainder[0].outcome, Some(Outcome::Failed("no\u{2400} such\nqueue".into())), "{told}");
 
@@ -151,15 +151,15 @@ async fn a_run_is_told_the_same_by_every_engine() {
         assert_eq!(ledger.archived(&run, &ids).await.expect("rows"), [(ids[0].clone(), whole)], "{told}");
         assert_eq!(ledger.archived(&run, &[many[2].0.clone()]).await.expect("rows"), many[2..], "{told}");
 
-        let stopped = ledger.end(&run, T).await.expect("an end");
+        let stopped = ledger.runs().end(&run, T).await.expect("an end");
         assert_eq!((stopped.state, stopped.tally.done, stopped.tally.not_started), (RunState::Stopped, 3, 6), "{told}");
         assert_eq!(stopped.tally.failed, [(Untrusted::from("no\u{2400} such\nqueue"), 1)], "{told}");
         assert!(stopped.tally.adds_up(), "{told}");
         hold.release().await;
-        let runs = ledger.runs(9).await.expect("runs");
+        let runs = ledger.runs().latest(9).await.expect("runs");
         assert_eq!(runs.iter().map(|run| &run.id).collect::<Vec<_>>(), [&other, &run], "{told}");
         assert_eq!(runs[1].tally, stopped.tally, "{told}");
-        ledger.dismiss(&other, T).await.expect("dismissed");
+        ledger.runs().dismiss(&other, T).await.expect("dismissed");
         // Whatever an operator calls the source, it is this one.
         let store = "events public.events";
         let history = ledger.history("elsewhere", store, &(ids[0].clone(), None)).await.expect("a history");
@@ -178,7 +178,7 @@ async fn a_run_is_told_the_same_by_every_engine() {
             assert_eq!(ledger.history("elsewhere", store, &again).await.expect("a history").len(), 1, "{told}");
         }
         assert!(ledger.has_replays("elsewhere", store).await.expect("an answer"), "{told}");
-        assert_eq!(ledger.replays(&run).await.expect("sums"), [(0, 3), (1, 3), (2, 3), (3, 1)], "{told}");
+        assert_eq!(ledger.cohorts().replays(&run).await.expect("sums"), [(0, 3), (1, 3), (2, 3), (3, 1)], "{told}");
     }
 }
 
@@ -188,21 +188,21 @@ async fn one_client_holds_a_run_until_its_lease_ends() {
         let told = format!("{:?}", db.engine);
         install(&db).await;
         let (mine, theirs) = (Ledger::shared(connect(&db.url).await), Ledger::shared(connect(&db.url).await));
-        let run = mine.create_run(&intent()).await.expect("a run");
-        let hold = mine.acquire(&run).await.expect("a hold");
-        assert!(matches!(mine.acquire(&run).await, Err(LedgerError::Held(_))), "{told}");
-        assert!(matches!(theirs.acquire(&run).await, Err(LedgerError::HeldBy { .. })), "{told}");
-        assert!(theirs.is_held(&run).await.expect("an answer"), "{told}");
+        let run = mine.runs().create(&intent()).await.expect("a run");
+        let hold = mine.locks().acquire(&run).await.expect("a hold");
+        assert!(matches!(mine.locks().acquire(&run).await, Err(LedgerError::Held(_))), "{told}");
+        assert!(matches!(theirs.locks().acquire(&run).await, Err(LedgerError::HeldBy { .. })), "{told}");
+        assert!(theirs.locks().is_held(&run).await.expect("an answer"), "{told}");
         hold.release().await;
-        assert!(!theirs.is_held(&run).await.expect("an answer"), "{told}");
-        let hold = mine.acquire(&run).await.expect("a hold");
+        assert!(!theirs.locks().is_held(&run).await.expect("an answer"), "{told}");
+        let hold = mine.locks().acquire(&run).await.expect("a hold");
         db.execute(&format!("update {} set held_until = 0", table(&db, "runs"))).await;
-        let taken = theirs.acquire(&run).await.expect("a lease that has ended is nobody's");
-        let lost = mine.freeze_jobs(&run, vec![frozen(1)]).await;
+        let taken = theirs.locks().acquire(&run).await.expect("a lease that has ended is nobody's");
+        let lost = mine.cohorts().add(&run, vec![frozen(1)]).await;
         assert!(matches!(lost, Err(LedgerError::TakenOver(_))), "{told}: {lost:?}");
         // Giving back what is not one's own any more takes nothing from who has it.
         hold.release().await;
-        theirs.freeze_jobs(&run, vec![frozen(1)]).await.expect("frozen");
+        theirs.cohorts().add(&run, vec![frozen(1)]).await.expect("frozen");
         taken.release().await;
     }
 }
@@ -212,11 +212,11 @@ async fn a_client_that_waits_keeps_its_hold() {
     let db = harness::sqlite("shared_beat").await;
     install(&db).await;
     let (mine, theirs) = (Ledger::shared(connect(&db.url).await), Ledger::shared(connect(&db.url).await));
-    let run = mine.create_run(&intent()).await.expect("a run");
-    let hold = mine.acquire(&run).await.expect("a hold");
+    let run = mine.runs().create(&intent()).await.expect("a run");
+    let hold = mine.locks().acquire(&run).await.expect("a hold");
     expire(&db).await.expect("no lease");
     let renewed = async {
-        while !theirs.is_held(&run).await.expect("an answer") {
+        while !theirs.locks().is_held(&run).await.expect("an answer") {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
@@ -301,11 +301,11 @@ async fn a_run_that_is_killed_again_and_again_leaves_no_job_in_doubt() {
             let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
             kill_at_work(&ledger, &run, &[0, 3, 9, 14, 22, 31], || start(&db, layout, &run)).await;
             // The next one is on the same machine, and sees that the last holder is gone.
-            let mut state = ledger.run(&run).await.expect("a run").state;
+            let mut state = ledger.runs().get(&run).await.expect("a run").state;
             while state != RunState::Finished {
                 state = go_on(&desk, &ledger, &run).await.expect("a receipt").run.state;
             }
-            let tally = ledger.tally(&run).await.expect("a tally");
+            let tally = ledger.runs().tally(&run).await.expect("a tally");
             let told = format!("{layout:?} on {:?}: {tally:?}", db.engine);
             assert_eq!((tally.planned, tally.done), (before, before), "{told}");
             assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before), "{told}");
@@ -341,15 +341,15 @@ async fn a_client_that_was_suspended_beyond_its_lease_never_acts_again() {
             tokio::time::sleep(Duration::from_millis(3)).await;
             signal(&[child.id()], "STOP");
         }
-        let left = ledger.run(&run).await.expect("a run");
+        let left = ledger.runs().get(&run).await.expect("a run");
         assert_eq!(left.state, RunState::Stopped, "{told}: whoever wants can go on with it");
-        let theirs = ledger.acquire(&run).await.expect("the run is free");
-        let reached = ledger.tally(&run).await.expect("a tally");
+        let theirs = ledger.locks().acquire(&run).await.expect("the run is free");
+        let reached = ledger.runs().tally(&run).await.expect("a tally");
         signal(&[child.id()], "CONT");
         let ended = tokio::task::spawn_blocking(move || child.wait_with_output().expect("an end"));
         let said = String::from_utf8(ended.await.expect("an end").stdout).expect("UTF-8");
         assert!(said.contains("TAKEN OVER"), "{told}: {said}");
-        let tally = ledger.tally(&run).await.expect("a tally");
+        let tally = ledger.runs().tally(&run).await.expect("a tally");
         // A transaction that was complete but for its COMMIT may have ended; nothing was begun after it.
         assert!(tally.done + tally.in_doubt == reached.done + reached.in_doubt, "{told}: {reached:?} {tally:?}");
         assert_eq!((db.count("jobs").await, dead(&db, layout).await), (tally.done, before - tally.done), "{told}");
@@ -455,11 +455,12 @@ async fn new_runs_go_where_the_source_holds_a_ledger_and_those_of_both_are_found
         assert!(both.is_shared(), "{told}");
         let new = plan(&desk, &both, "state:ignored", Action::Reopen).await.run;
         go(&desk, &both, &new).await;
-        let places: Vec<_> = both.runs(9).await.expect("runs").into_iter().map(|r| (r.id, r.place)).collect();
+        let places: Vec<_> = both.runs().latest(9).await.expect("runs").into_iter().map(|r| (r.id, r.place)).collect();
         assert_eq!(places, [(new.clone(), LedgerLocation::Source), (old.clone(), LedgerLocation::Local)], "{told}");
-        assert_eq!(both.run(&old).await.expect("the run").state, RunState::Finished, "{told}");
-        let id = &both.of(&new).await.expect("a ledger").jobs(&new, CohortPart::Done, 0, 500).await.expect("jobs");
-        let acted = both.jobs(&new, CohortPart::All, 0, 1).await.expect("jobs").remove(0).id;
+        assert_eq!(both.runs().get(&old).await.expect("the run").state, RunState::Finished, "{told}");
+        let id =
+            &both.of(&new).await.expect("a ledger").cohorts().jobs(&new, CohortPart::Done, 0, 500).await.expect("jobs");
+        let acted = both.cohorts().jobs(&new, CohortPart::All, 0, 1).await.expect("jobs").remove(0).id;
         assert!(id.iter().any(|job| job.id == acted), "{told}");
         // A plan made before is gone on with where it is.
         let planned = plan(&desk, &local, "state:dead", Action::Replay).await.run;

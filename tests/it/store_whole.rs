@@ -41,7 +41,7 @@ fn all() -> ActionScope {
 
 /// Undoes a run to the end.
 async fn undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> u64 {
-    let way = ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
+    let way = ledger.runs().get(run).await.expect("a run").intent.action.undone_by().expect("a way back");
     let plan =
         ask(desk, ledger, ActionScope::Undo(run.clone(), Vec::new()), way, Options::default()).await.expect("a plan");
     go(desk, ledger, &plan.run).await.run.tally.done

@@ -38,7 +38,7 @@ impl Bench {
     }
 
     pub async fn plan_undo(&self, run: &RunId, ids: &[&str]) -> Result<Plan, PlanError> {
-        let action = self.ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
+        let action = self.ledger.runs().get(run).await.expect("a run").intent.action.undone_by().expect("a way back");
         let ids = ids.iter().map(|id| JobId::new(*id)).collect();
         let ask = Ask::new(ActionScope::Undo(run.clone(), ids), action, Timestamp::now());
         freeze(&self.desk, &self.ledger, ask, &budget(), |_| {}).await
@@ -474,7 +474,7 @@ async fn an_undo_that_is_killed_again_and_again_brings_each_job_back_once() {
             let undo = bench.plan_undo(&run, &[]).await.expect("a plan").run;
             kill_at_work(&bench.ledger, &undo, &[0, 4, 11, 23], || start(&db, layout, &bench.ledger, &undo)).await;
             resume_to_the_end(&bench.desk, &bench.ledger, &undo).await;
-            let last = bench.ledger.tally(&undo).await.expect("a tally");
+            let last = bench.ledger.runs().tally(&undo).await.expect("a tally");
             let told = format!("{layout:?} {action} on {:?}: {last:?}", db.engine);
             assert_eq!((last.done, last.planned), (tally.done, tally.done), "{told}");
             assert_eq!(content(&db, layout.table()).await, before, "{told}");

@@ -30,7 +30,7 @@ async fn act(desk: &StoreContext, ledger: &Ledger, filter: &str, action: Action)
 }
 
 async fn plan_undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> Plan {
-    let action = ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
+    let action = ledger.runs().get(run).await.expect("a run").intent.action.undone_by().expect("a way back");
     let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), action, Timestamp::now());
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
 }
@@ -137,7 +137,7 @@ async fn a_shared_undo_that_is_killed_again_and_again_brings_each_job_back_once(
             let back = plan_undo(&desk, &ledger, &run).await.run;
             kill_at_work(&ledger, &back, &[0, 7, 19], || start(&db, layout, &back)).await;
             resume_to_the_end(&desk, &ledger, &back).await;
-            let last = ledger.tally(&back).await.expect("a tally");
+            let last = ledger.runs().tally(&back).await.expect("a tally");
             let told = format!("{layout:?} {action} on {:?}: {last:?}", db.engine);
             assert_eq!((last.done, recorded(&db, &back).await), (tally.done, tally.done), "{told}");
             assert_eq!(content(&db, layout.table()).await, before, "{told}");

@@ -72,7 +72,7 @@ fn random(n: u64) -> u64 {
 async fn operate(db: &TestDb, layout: Layout, desk: &StoreContext, ledger: &Ledger, run: &RunId) -> Vec<u64> {
     let mut killed_after = Vec::new();
     for _ in 0..KILLS {
-        let state = ledger.run(run).await.expect("a run").state;
+        let state = ledger.runs().get(run).await.expect("a run").state;
         if state == RunState::Finished {
             break;
         }
@@ -90,7 +90,7 @@ async fn operate(db: &TestDb, layout: Layout, desk: &StoreContext, ledger: &Ledg
 
 /// The jobs of a run that are reported as not certain.
 async fn reported(ledger: &Ledger, run: &RunId) -> Vec<String> {
-    let failed = ledger.jobs(run, CohortPart::Failed, 0, usize::MAX).await.expect("jobs");
+    let failed = ledger.cohorts().jobs(run, CohortPart::Failed, 0, usize::MAX).await.expect("jobs");
     let doubtful = |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Failed(reason)) if reason.exact().starts_with("in doubt"));
     failed.into_iter().filter(|job| doubtful(&job.outcome)).map(|job| job.id.as_str().to_owned()).collect()
 }
@@ -111,7 +111,7 @@ async fn with_workers_alive_and_two_operators_killed_at_random_each_job_runs_onc
                 let desk = desk(&db.url, layout.table()).await;
                 let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
                 let kills = operate(&db, layout, &desk, &ledger, &run).await;
-                let tally = ledger.tally(&run).await.expect("a tally");
+                let tally = ledger.runs().tally(&run).await.expect("a tally");
                 assert!(tally.adds_up() && tally.not_started + tally.in_doubt == 0, "{kills:?} {tally:?}");
                 (kills, tally.done, reported(&ledger, &run).await)
             };

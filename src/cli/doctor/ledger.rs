@@ -153,10 +153,10 @@ async fn checked(ledger: &Ledger, version: i64) -> Finding {
 
 /// Runs that were begun and did not come to their end.
 async fn unfinished(ledger: &Ledger) -> ledger::Result<Vec<Finding>> {
-    let runs = ledger.runs(RUNS).await?;
+    let runs = ledger.runs().latest(RUNS).await?;
     let mut open = Vec::new();
     for run in runs.into_iter().filter(|run| matches!(run.state, RunState::Running | RunState::Stopped)) {
-        let held = ledger.is_held(&run.id).await?;
+        let held = ledger.locks().is_held(&run.id).await?;
         open.push((run, held));
     }
     let mut all: Vec<Finding> = open.iter().take(TOLD).map(|(run, held)| of_run(run, *held)).collect();

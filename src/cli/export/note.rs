@@ -119,7 +119,7 @@ fn block(out: &mut impl Write, text: &str) -> Result<()> {
 async fn runs(out: &mut impl Write, opened: &OpenedStore) -> Result<()> {
     let known = async {
         let ledger = opened.ledger().await?;
-        anyhow::Ok((ledger.is_shared(), ledger.runs(RUNS).await?))
+        anyhow::Ok((ledger.is_shared(), ledger.runs().latest(RUNS).await?))
     };
     let (is_shared, runs) = match known.await {
         Ok(known) => known,

@@ -136,7 +136,7 @@ pub async fn of_run(
     let mut printer = JobPrinter::new(out, format, run)?;
     let mut after = 0;
     loop {
-        let jobs = ledger.jobs(run, part.into(), after, PAGE).await?;
+        let jobs = ledger.cohorts().jobs(run, part.into(), after, PAGE).await?;
         let Some(last) = jobs.last() else { break };
         after = last.ord;
         for job in &jobs {

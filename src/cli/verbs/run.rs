@@ -135,7 +135,7 @@ pub async fn resume(opened: &OpenedStore, args: &ResumeArgs) -> Result<Code> {
     let ledger = opened.ledger().await?;
     let id = RunId(args.run.clone());
     let ledger = ledger.of(&id).await?;
-    let run = ledger.run(&id).await?;
+    let run = ledger.runs().get(&id).await?;
     if !matches!(run.state, RunState::Stopped | RunState::Running) {
         let message = format!("run {id} is {}: there is nothing to resume", run.state.word());
         return Err(CliError::refused(message).into());

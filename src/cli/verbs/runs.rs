@@ -43,16 +43,16 @@ pub async fn run(session: &SourceChoice, args: &RunsArgs) -> Result<Code> {
         Some(id) if args.jobs => {
             let id = RunId(id.clone());
             // A run that is not there has no jobs, which is no answer.
-            ledger.run(&id).await?;
+            ledger.runs().get(&id).await?;
             jobs::of_run(&mut out, &ledger, &id, args.part, args.output.output).await?;
         }
-        Some(id) => one(&mut out, &ledger.run(&RunId(id.clone())).await?, args.output.output)?,
+        Some(id) => one(&mut out, &ledger.runs().get(&RunId(id.clone())).await?, args.output.output)?,
         None => {
             let is_table = args.output.output == Format::Table;
             // Scripts get every run, as they always did.
             let runs = match is_table && !args.all {
-                true => ledger.confirmed_runs(most(args.limit)).await?,
-                false => ledger.runs(most(args.limit)).await?,
+                true => ledger.runs().latest_confirmed(most(args.limit)).await?,
+                false => ledger.runs().latest(most(args.limit)).await?,
             };
             many(&mut out, &runs, args.output.output)?;
             if runs.is_empty() && is_table {

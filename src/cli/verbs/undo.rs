@@ -23,7 +23,7 @@ use crate::triage::undo::preview;
 pub async fn run(opened: &OpenedStore, args: &UndoArgs) -> Result<Code> {
     let ledger = opened.ledger().await?;
     let undone = RunId(args.run.clone());
-    let done = ledger.run(&undone).await?.intent.action;
+    let done = ledger.runs().get(&undone).await?.intent.action;
     let Some(action) = done.undone_by() else {
         return Err(
             CliError::refused(format!("run {undone} was {}: that cannot be undone", done.with_article())).into()

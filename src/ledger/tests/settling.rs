@@ -5,7 +5,7 @@ use crate::db::{Bind, Row};
 use crate::ledger::backend::int;
 
 async fn outcomes(ledger: &Ledger, run: &RunId) -> Vec<String> {
-    let jobs = ledger.jobs(run, CohortPart::All, 0, 99).await.unwrap();
+    let jobs = ledger.cohorts().jobs(run, CohortPart::All, 0, 99).await.unwrap();
     let told = |job: RunJob| match job.outcome {
         None => "-".to_owned(),
         Some(Outcome::InDoubt) => "?".to_owned(),
@@ -19,23 +19,29 @@ async fn outcomes(ledger: &Ledger, run: &RunId) -> Vec<String> {
 #[tokio::test]
 async fn what_was_counted_is_sealed_as_if_the_record_had_looked() {
     let (_folder, ledger) = open().await;
-    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
+    let run = ledger.runs().create(&intent(Action::Replay)).await.unwrap();
     let mut census = CohortStats::default();
     for jobs in [[frozen(1), frozen(2), frozen(1)], [frozen(2), frozen(3), frozen(2)]] {
-        ledger.freeze_jobs(&run, jobs.to_vec()).await.unwrap();
+        ledger.cohorts().add(&run, jobs.to_vec()).await.unwrap();
         census.add(&jobs);
     }
-    let sealed = ledger.seal_counted(&run, &census).await.unwrap();
+    let sealed = ledger.cohorts().seal_counted(&run, &census).await.unwrap();
     assert_eq!((sealed, census.split(sealed, 8)), (3, None), "the numbers are those of six jobs");
-    let ids: Vec<String> =
-        ledger.jobs(&run, CohortPart::All, 0, 9).await.unwrap().iter().map(|job| job.id.as_str().to_owned()).collect();
+    let ids: Vec<String> = ledger
+        .cohorts()
+        .jobs(&run, CohortPart::All, 0, 9)
+        .await
+        .unwrap()
+        .iter()
+        .map(|job| job.id.as_str().to_owned())
+        .collect();
     assert_eq!(ids, ["1", "2", "3"]);
 }
 
 #[tokio::test]
 async fn the_numbers_of_a_census_are_those_of_the_record() {
     let (_folder, ledger) = open().await;
-    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
+    let run = ledger.runs().create(&intent(Action::Replay)).await.unwrap();
     let mut census = CohortStats::default();
     for step in 0..4 {
         let of = |n: usize| Frozen {
@@ -46,20 +52,20 @@ async fn the_numbers_of_a_census_are_those_of_the_record() {
             ..frozen(n)
         };
         let jobs: Vec<Frozen> = (step * 700..step * 700 + 700).map(of).collect();
-        ledger.freeze_jobs(&run, jobs.clone()).await.unwrap();
+        ledger.cohorts().add(&run, jobs.clone()).await.unwrap();
         census.add(&jobs);
     }
-    let sealed = ledger.seal_counted(&run, &census).await.unwrap();
+    let sealed = ledger.cohorts().seal_counted(&run, &census).await.unwrap();
     assert_eq!(sealed, 2_800);
-    assert_eq!(census.split(sealed, 8), Some(ledger.split(&run, 8).await.unwrap()));
-    assert_eq!(census.replays(sealed), Some(ledger.replays(&run).await.unwrap()));
+    assert_eq!(census.split(sealed, 8), Some(ledger.cohorts().split(&run, 8).await.unwrap()));
+    assert_eq!(census.replays(sealed), Some(ledger.cohorts().replays(&run).await.unwrap()));
 }
 
 #[tokio::test]
 async fn a_batch_is_settled_job_by_job_where_they_did_not_all_come_to_the_same() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 12).await;
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     // All of it, all but one that stays in doubt, some skipped, and one found out by looking.
     let (batch, ids) = begin(&ledger, &run, 3).await;
     ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
@@ -75,7 +81,7 @@ async fn a_batch_is_settled_job_by_job_where_they_did_not_all_come_to_the_same()
     let gone = SkipReason::Gone.word();
     let told = outcomes(&ledger, &run).await;
     assert_eq!(told, ["done", "done", "done", "?", "done", "done", gone, "done", "done", "done", "done", "done seen"]);
-    let tally = ledger.end(&run, T).await.unwrap().tally;
+    let tally = ledger.runs().end(&run, T).await.unwrap().tally;
     assert_eq!((tally.planned, tally.done, tally.in_doubt), (12, 10, 1));
 }
 
@@ -83,7 +89,7 @@ async fn a_batch_is_settled_job_by_job_where_they_did_not_all_come_to_the_same()
 async fn a_job_that_nobody_answered_for_stays_in_doubt_however_many_are_recorded_already() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 4).await;
-    ledger.start(&run, T).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 4).await;
     // Told twice, as after an effect that was recorded along with it: by then as many are open as are told.
     for _ in 0..2 {
@@ -95,11 +101,11 @@ async fn a_job_that_nobody_answered_for_stays_in_doubt_however_many_are_recorded
 #[tokio::test]
 async fn jobs_are_told_by_how_they_stood_also_where_they_did_not_stand_alike() {
     let (_folder, ledger) = open().await;
-    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
+    let run = ledger.runs().create(&intent(Action::Replay)).await.unwrap();
     let retrying = |n| Frozen { state: State::Retrying, native: Some("wait".into()), ..frozen(n) };
-    ledger.freeze_jobs(&run, vec![frozen(1), frozen(2), retrying(3), frozen(4)]).await.unwrap();
-    ledger.seal(&run).await.unwrap();
-    ledger.start(&run, T).await.unwrap();
+    ledger.cohorts().add(&run, vec![frozen(1), frozen(2), retrying(3), frozen(4)]).await.unwrap();
+    ledger.cohorts().seal(&run).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
     let stood = |standings: Vec<(crate::store::Standing, Vec<JobId>)>| {
         let told = |(standing, ids): (crate::store::Standing, Vec<JobId>)| (standing.state, ids.len());
         standings.into_iter().map(told).collect::<Vec<_>>()

@@ -235,9 +235,9 @@ impl<'a> Freezer<'a> {
     async fn of_run(&mut self, from: &RunId, part: CohortPart) -> Result<Missing, PlanError> {
         let (mut missing, mut after) = (Missing::default(), 0);
         let ledger = self.ledger.of(from).await?;
-        let of = ledger.tally(from).await?.planned;
+        let of = ledger.runs().tally(from).await?.planned;
         loop {
-            let jobs = ledger.jobs(from, part, after, LOOKUP).await?;
+            let jobs = ledger.cohorts().jobs(from, part, after, LOOKUP).await?;
             let Some(last) = jobs.last() else { return Ok(missing) };
             after = last.ord;
             let ids: Vec<JobId> = jobs.into_iter().map(|job| job.id).collect();
@@ -251,7 +251,7 @@ impl<'a> Freezer<'a> {
         let ledger = self.ledger.of(from).await?;
         loop {
             self.check()?;
-            let jobs = ledger.done_jobs(from, ids, after, GATHER).await?;
+            let jobs = ledger.cohorts().done_jobs(from, ids, after, GATHER).await?;
             let Some((last, _)) = jobs.last() else { break };
             after = *last;
             for (_, job) in &jobs {
@@ -309,7 +309,7 @@ impl<'a> Freezer<'a> {
     /// Writes what was gathered where it is `enough`.
     async fn write(&mut self, enough: usize) -> Result<(), PlanError> {
         if self.gathered.len() >= enough.max(1) {
-            self.ledger.freeze_jobs(self.run, take(&mut self.gathered)).await?;
+            self.ledger.cohorts().add(self.run, take(&mut self.gathered)).await?;
         }
         Ok(())
     }

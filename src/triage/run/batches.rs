@@ -134,7 +134,9 @@ impl RunExecutor<'_> {
         let mut after = 0;
         loop {
             let locked = self
-                .record_until_written(false, || self.ledger.jobs(&self.run.id, CohortPart::Locked, after, most))
+                .record_until_written(false, || {
+                    self.ledger.cohorts().jobs(&self.run.id, CohortPart::Locked, after, most)
+                })
                 .await?;
             let Some(last) = locked.last() else { return Ok(()) };
             if after == 0 {

@@ -39,7 +39,7 @@ pub async fn execute(
     progress: &watch::Sender<RunProgress>,
 ) -> Result<Receipt, RunError> {
     let ledger = &ledger.of(run).await?;
-    let hold = ledger.acquire(run).await?;
+    let hold = ledger.locks().acquire(run).await?;
     let receipt = execute_held(desk, ledger, run, options, control, progress).await;
     if let Err(error) = &receipt {
         log::run_broke(&run.0, error.kind());
@@ -57,17 +57,17 @@ async fn execute_held(
     progress: &watch::Sender<RunProgress>,
 ) -> Result<Receipt, RunError> {
     let began = Instant::now();
-    let record = ledger.run(run).await?;
+    let record = ledger.runs().get(run).await?;
     preflight::check(desk, &record)?;
     let validator = preflight::validator(&options, ledger, &record)?;
     preflight::same_database(desk, &record, &options).await?;
     let prepared = preflight::prepare(desk, &record, &options).await;
-    ledger.start(run, Timestamp::now()).await?;
+    ledger.runs().start(run, Timestamp::now()).await?;
     // A run that nobody began has all its jobs before it. Of others they are counted, and not taken from the sums that were kept
     // when it was stopped: it is led by these.
     let tally = match record.state {
         RunState::Planned => record.tally.clone(),
-        _ => ledger.tally(run).await?,
+        _ => ledger.runs().tally(run).await?,
     };
     log::run_began(&run.0, record.intent.action.word(), tally.planned);
     let mut engine = RunExecutor::new(desk, ledger, &record, options, control, progress, tally);
@@ -94,7 +94,7 @@ async fn execute_held(
             return Err(error.into());
         }
     };
-    let run = ledger.end(run, Timestamp::now()).await?;
+    let run = ledger.runs().end(run, Timestamp::now()).await?;
     let left = run.tally.not_started + run.tally.in_doubt;
     log::run_ended(&run.id.0, run.state.word(), run.tally.done, left, began.elapsed());
     {
@@ -120,7 +120,7 @@ pub async fn resume(
     control: &RunControl,
     progress: &watch::Sender<RunProgress>,
 ) -> Result<Receipt, RunError> {
-    let state = ledger.run(run).await?.state;
+    let state = ledger.runs().get(run).await?.state;
     if !matches!(state, RunState::Stopped | RunState::Running) {
         let state = state.word().to_owned();
         return Err(LedgerError::WrongState { run: run.0.clone(), state, asked: "resumed" }.into());
@@ -211,7 +211,7 @@ impl<'a> RunExecutor<'a> {
         if self.schedule.is_spread() && !doubts.is_empty() {
             let all = usize::MAX >> 1;
             let jobs = self
-                .record_until_written(false, || self.ledger.jobs(&self.run.id, CohortPart::InDoubt, 0, all))
+                .record_until_written(false, || self.ledger.cohorts().jobs(&self.run.id, CohortPart::InDoubt, 0, all))
                 .await?;
             self.schedule.place(&jobs);
         }
@@ -292,7 +292,9 @@ impl<'a> RunExecutor<'a> {
         let mut after = 0;
         loop {
             let done = self
-                .record_until_written(false, || self.ledger.jobs(&self.run.id, CohortPart::Done, after, ERASED))
+                .record_until_written(false, || {
+                    self.ledger.cohorts().jobs(&self.run.id, CohortPart::Done, after, ERASED)
+                })
                 .await?;
             let Some(last) = done.last() else { return Ok(()) };
             after = last.ord;

@@ -132,9 +132,9 @@ async fn a_run_left_by_a_crash_after_its_effect_is_resumed_without_a_second_repl
     let desk = bench.fake.desk();
     let crash = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress);
     assert!(tokio::time::timeout(Duration::from_millis(700), crash).await.is_err());
-    let left = bench.ledger.run(&run).await.unwrap();
+    let left = bench.ledger.runs().get(&run).await.unwrap();
     assert_eq!((left.state, left.tally.in_doubt, left.tally.not_started), (RunState::Running, 10, 15));
-    assert!(!bench.ledger.is_held(&run).await.unwrap());
+    assert!(!bench.ledger.locks().is_held(&run).await.unwrap());
     let receipt = resume(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await.unwrap();
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
@@ -291,7 +291,7 @@ async fn a_run_that_keeps_to_a_rate_names_no_batch_before_its_time() {
     let mut progress = bench.progress.subscribe();
     let looked = async {
         progress.wait_for(|p| p.tally.done == 10).await.unwrap();
-        let tally = bench.ledger.tally(&run).await.unwrap();
+        let tally = bench.ledger.runs().tally(&run).await.unwrap();
         bench.control.stop();
         tally
     };
@@ -529,7 +529,7 @@ async fn what_a_store_does_not_offer_is_refused_before_anything_is_frozen() {
         let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await;
         assert!(matches!(plan, Err(PlanError::Disabled(_))), "{plan:?}");
     }
-    assert!(bench.ledger.runs(9).await.unwrap().is_empty());
+    assert!(bench.ledger.runs().latest(9).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -556,10 +556,10 @@ async fn nothing_is_frozen_for_an_action_that_is_disabled_and_an_empty_cohort_is
     let bench = Bench::new(3).await;
     let refused = bench.plan(ActionScope::Filter(Filter::all()), Action::Reopen).await;
     assert!(matches!(refused, Err(PlanError::Disabled(_))));
-    assert!(bench.ledger.runs(9).await.unwrap().is_empty());
+    assert!(bench.ledger.runs().latest(9).await.unwrap().is_empty());
     let empty = bench.plan(ActionScope::Jobs(vec![JobId::new("77")]), Action::Replay).await;
     assert!(matches!(empty, Err(PlanError::Missing { action: Action::Replay, .. })), "{empty:?}");
-    assert_eq!(bench.ledger.runs(9).await.unwrap()[0].state, RunState::Dismissed);
+    assert_eq!(bench.ledger.runs().latest(9).await.unwrap()[0].state, RunState::Dismissed);
 }
 
 #[tokio::test]
@@ -583,7 +583,7 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
     let bench = Bench::new(3).await;
     let run = bench.all(Action::Replay).await;
     let mut desk = bench.fake.desk();
-    let hold = bench.ledger.acquire(&run).await.unwrap();
+    let hold = bench.ledger.locks().acquire(&run).await.unwrap();
     let held = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await;
     assert!(matches!(held, Err(RunError::Ledger(crate::ledger::LedgerError::Held(_)))), "{held:?}");
     drop(hold);
@@ -642,9 +642,9 @@ async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
     .await;
     assert!(matches!(plan, Err(PlanError::Store(SourceError::Cancelled))), "{plan:?}");
     assert_eq!(told, [7]);
-    let run = bench.ledger.runs(1).await.unwrap().remove(0);
+    let run = bench.ledger.runs().latest(1).await.unwrap().remove(0);
     assert_eq!(run.state, RunState::Dismissed);
-    assert!(bench.ledger.jobs(&run.id, CohortPart::All, 0, 9).await.unwrap().is_empty());
+    assert!(bench.ledger.cohorts().jobs(&run.id, CohortPart::All, 0, 9).await.unwrap().is_empty());
 }
 
 fn fault() -> impl Strategy<Value = u8> {
@@ -697,7 +697,7 @@ proptest! {
                     Ok(receipt) => last = Some(receipt.unwrap().run),
                     Err(_) => last = None,
                 }
-                let tally = bench.ledger.tally(&run).await.unwrap();
+                let tally = bench.ledger.runs().tally(&run).await.unwrap();
                 assert!(tally.adds_up() && tally.planned == rows.len() as u64, "{tally:?}");
                 if last.as_ref().is_some_and(|run| run.state == RunState::Finished) {
                     break;

@@ -63,7 +63,7 @@ impl Session {
     pub async fn resume(&self, run: RunId, going: &Going) -> Result<Run, String> {
         let open = self.store().map_err(|e| e.to_string())?;
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;
-        let planned = ledger.run(&run).await.map_err(|e| e.to_string())?.intent.options.validate;
+        let planned = ledger.runs().get(&run).await.map_err(|e| e.to_string())?.intent.options.validate;
         // A run is judged as it was planned; which command does that, the record alone must not say.
         let is_planned = |named: &&Validator| planned.as_ref().is_some_and(|p| p.command == named.command);
         let options = self.run_options(&open, open.validate.as_ref().filter(is_planned));
@@ -103,7 +103,7 @@ impl Session {
     /// Dismisses a plan.
     pub async fn dismiss(&self, run: RunId) -> Result<(), String> {
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;
-        ledger.dismiss(&run, Timestamp::now()).await.map_err(|e| e.to_string())
+        ledger.runs().dismiss(&run, Timestamp::now()).await.map_err(|e| e.to_string())
     }
 }
 

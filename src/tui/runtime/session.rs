@@ -90,7 +90,7 @@ impl Session {
     }
 
     async fn runs(&self) -> Result<Vec<Run>, LedgerError> {
-        self.ledger().await?.runs(RUNS).await
+        self.ledger().await?.runs().latest(RUNS).await
     }
 
     /// Answers a request. Can be dropped at any time, but for acts.

@@ -113,7 +113,7 @@ impl Shop {
     }
 
     pub async fn undo(&self, run: &RunId) -> RunTally {
-        let action = self.ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
+        let action = self.ledger.runs().get(run).await.expect("a run").intent.action.undone_by().expect("a way back");
         let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), action, Timestamp::now());
         let plan = freeze(&self.desk, &self.ledger, ask, &budget(), |_| {}).await.expect("a plan");
         go(&self.desk, &self.ledger, &plan.run).await.run.tally

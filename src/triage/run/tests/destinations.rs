@@ -46,7 +46,7 @@ async fn a_run_is_not_resumed_into_another_destination_and_what_is_in_doubt_stay
         )
     );
     assert!(other.live().is_empty());
-    let left = other.ledger.run(&run).await.unwrap();
+    let left = other.ledger.runs().get(&run).await.unwrap();
     assert_eq!((left.tally.in_doubt, left.tally.not_started, left.intent.destination), (10, 15, command()));
 }
 
@@ -85,5 +85,5 @@ async fn a_replay_is_undone_by_where_its_jobs_went() {
     let run = bench.all(Action::Replay).await;
     bench.execute(&run, small()).await;
     let plan = bench.plan(ActionScope::Undo(run, Vec::new()), Action::Recall).await.unwrap();
-    assert_eq!(bench.ledger.run(&plan.run).await.unwrap().intent.destination, table());
+    assert_eq!(bench.ledger.runs().get(&plan.run).await.unwrap().intent.destination, table());
 }

@@ -12,7 +12,7 @@ async fn spread() -> (Bench, RunId) {
 
 /// Every job was told to run in the second that is its own, by its place in the run.
 async fn assert_each_in_its_place(bench: &Bench, run: &RunId) {
-    let from = bench.ledger.run(run).await.unwrap().started_at.unwrap().0;
+    let from = bench.ledger.runs().get(run).await.unwrap().started_at.unwrap().0;
     let told = bench.fake.with(|data| data.told.clone());
     assert_eq!(told.len(), 30);
     for (id, at) in told {

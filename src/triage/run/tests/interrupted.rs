@@ -51,7 +51,7 @@ async fn a_kill_between_a_commit_and_its_entry_leaves_that_batch_in_doubt_and_of
         drop(held.lock().unwrap().take());
         assert_eq!(bench.fake.with(|data| data.asked), 1, "the second waits until the record names it");
         assert_eq!(bench.live(), (15..25).collect::<Vec<_>>(), "one batch took effect, and no other");
-        let tally = bench.ledger.tally(&run).await.unwrap();
+        let tally = bench.ledger.runs().tally(&run).await.unwrap();
         assert_eq!((tally.done, tally.in_doubt, tally.not_started), (0, 10, 15), "{tally:?}");
         assert_resumed(&bench, &run, 25).await;
     }
@@ -73,7 +73,7 @@ async fn a_batch_whose_naming_fails_is_not_begun() {
     assert_eq!(bench.fake.with(|data| data.asked), 1);
     assert_eq!(bench.live(), (15..20).collect::<Vec<_>>());
     bench.ledger.limit_pages(1_000_000).await;
-    let tally = bench.ledger.tally(&run).await.unwrap();
+    let tally = bench.ledger.runs().tally(&run).await.unwrap();
     assert_eq!((tally.in_doubt, tally.not_started), (10, 15), "{tally:?}");
     let receipt = resume(&desk, &bench.ledger, &run, small(), &RunControl::new(), &bench.progress).await.unwrap();
     assert_eq!((receipt.run.tally.done, receipt.run.tally.failed_total()), (20, 5));

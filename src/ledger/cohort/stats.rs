@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
-use super::model::Split;
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::ledger::model::Split;
 use crate::store::Frozen;
 
 /// Characters of a class that the record keeps of each job.
@@ -53,11 +53,11 @@ impl CohortStats {
     }
 
     /// The jobs that may have come more than once; `None` where there are too many to name.
-    pub(super) fn doubtful(&self) -> Option<&[JobId]> {
+    pub(in crate::ledger) fn doubtful(&self) -> Option<&[JobId]> {
         self.seen.doubtful.as_deref()
     }
 
-    /// How `sealed` jobs divide, as [`super::Ledger::split`]; `None` where only the record can tell.
+    /// How `sealed` jobs divide, as [`crate::ledger::Cohorts::split`]; `None` where only the record can tell.
     pub fn split(&self, sealed: u64, top: usize) -> Option<Split> {
         if sealed != self.jobs {
             return None;
@@ -72,7 +72,7 @@ impl CohortStats {
         })
     }
 
-    /// `sealed` jobs by how often they had been replayed, as [`super::Ledger::replays`]; `None` where only the record can
+    /// `sealed` jobs by how often they had been replayed, as [`crate::ledger::Cohorts::replays`]; `None` where only the record can
     /// tell.
     pub fn replays(&self, sealed: u64) -> Option<Vec<(u64, u64)>> {
         (sealed == self.jobs).then(|| self.by_replays.iter().map(|(times, n)| (*times, *n)).collect())
@@ -164,7 +164,7 @@ fn class_head(class: &Untrusted) -> String {
 }
 
 /// The same, of a class that nobody else needs.
-pub(super) fn into_class_head(class: Untrusted) -> String {
+pub(in crate::ledger) fn into_class_head(class: Untrusted) -> String {
     if class.exact().len() <= CLASS_HEAD { class.into_exact() } else { class_head(&class) }
 }
 

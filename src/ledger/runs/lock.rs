@@ -14,10 +14,9 @@ use std::time::Duration;
 
 use tokio::task::AbortHandle;
 
-use super::backend::{Backend, LedgerTx, RunToken, SourceBackend, int, text};
-use super::error::{LedgerError, Result};
-use super::handle::Ledger;
-use super::model::RunId;
+use crate::ledger::backend::{Backend, LedgerTx, RunToken, SourceBackend, int, text};
+use crate::ledger::error::{LedgerError, Result};
+use crate::ledger::model::RunId;
 
 /// A process that only looks whether a run is held has the lock for an instant: that is waited out.
 const LOOKS: u32 = 3;
@@ -84,12 +83,18 @@ impl Drop for RunLock {
     }
 }
 
-impl Ledger {
+/// Which runs are executed, and by whom.
+#[derive(Clone, Copy, Debug)]
+pub struct RunLocks<'a> {
+    pub(in crate::ledger) home: &'a Backend,
+}
+
+impl RunLocks<'_> {
     /// Takes a run for this process.
     ///
     /// # Errors
     /// [`LedgerError::Held`] or [`LedgerError::HeldBy`] while another process (or another task of this one) executes it.
-    pub async fn acquire(&self, run: &RunId) -> Result<RunLock> {
+    pub async fn acquire(self, run: &RunId) -> Result<RunLock> {
         match self.home.shared() {
             Some(source) => self.lease(source, run).await,
             None => self.hold_file(run),
@@ -101,8 +106,8 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn is_held(&self, run: &RunId) -> Result<bool> {
-        if self.is_shared() {
+    pub async fn is_held(self, run: &RunId) -> Result<bool> {
+        if self.home.shared().is_some() {
             let held = "SELECT 1 FROM {runs} WHERE id = ?1 AND holder IS NOT NULL AND held_until > {now}";
             return Ok(!self.home.fetch(held, [text(&run.0)]).await?.is_empty());
         }
@@ -110,7 +115,7 @@ impl Ledger {
         Ok(matches!(looked, Some(Ok(Err(TryLockError::WouldBlock)))))
     }
 
-    async fn lease(&self, source: &Arc<SourceBackend>, run: &RunId) -> Result<RunLock> {
+    async fn lease(self, source: &Arc<SourceBackend>, run: &RunId) -> Result<RunLock> {
         if source.token(run).is_some() {
             return Err(LedgerError::Held(run.0.clone()));
         }
@@ -134,7 +139,7 @@ impl Ledger {
         Ok(RunLock(LockKind::Leased(RunLease { home, source, run, token: Some(token), beat })))
     }
 
-    fn hold_file(&self, run: &RunId) -> Result<RunLock> {
+    fn hold_file(self, run: &RunId) -> Result<RunLock> {
         let unusable = |path: &Path, e: &io::Error| LedgerError::Unusable {
             place: path.display().to_string(),
             reason: e.to_string(),
@@ -154,16 +159,20 @@ impl Ledger {
         Err(LedgerError::Held(run.0.clone()))
     }
 
-    fn lock_path(&self, run: &RunId) -> Option<PathBuf> {
+    /// The file that is locked while a run of the operator's own file is executed.
+    fn lock_path(self, run: &RunId) -> Option<PathBuf> {
         let name: String = run.0.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-        Some(self.holds()?.join(name))
+        let path = self.home.path()?;
+        let mut folder = path.file_name().unwrap_or_default().to_os_string();
+        folder.push(".holds");
+        Some(path.with_file_name(folder).join(name))
     }
 }
 
 /// Renews the lease on a run as part of a transaction that goes on with it; of a file, nothing has to be renewed.
 ///
 /// An error where the lease is no longer ours: then nothing may be done.
-pub(super) async fn renew(tx: &mut LedgerTx<'_>, run: &RunId) -> Result<()> {
+pub(in crate::ledger) async fn renew(tx: &mut LedgerTx<'_>, run: &RunId) -> Result<()> {
     let Some(source) = tx.home().shared() else { return Ok(()) };
     let lost = || LedgerError::TakenOver(run.0.clone());
     let token = source.token(run).ok_or_else(lost)?;

@@ -9,7 +9,7 @@ const SLOTS: i64 = 32 * 32 * 32;
 
 /// The `nth` candidate for a run frozen at `at`: `r-20261120-031209-7kq`. The last part is the fraction of the second,
 /// so that ids sort by time and two operators who keep ledgers of their own hardly ever meet.
-pub(super) fn candidate(at: Timestamp, nth: i64) -> String {
+pub(in crate::ledger) fn candidate(at: Timestamp, nth: i64) -> String {
     let slot = (at.0.rem_euclid(1_000_000) * SLOTS / 1_000_000 + nth).rem_euclid(SLOTS);
     let digit = |shift: u32| char::from(DIGITS[((slot >> shift) & 31) as usize]);
     let second = match at.calendar() {

@@ -1,15 +1,15 @@
 //! The sums of a run, read so that they cannot fail to add up: `planned` is made of the parts, never beside them.
 
-use super::backend::{LedgerTx, RowCells, int};
-use super::error::{LedgerError, Result};
-use super::model::RunTally;
 use crate::domain::action::{JobResult, NOT_ACCEPTED, SkipReason};
 use crate::domain::text::Untrusted;
+use crate::ledger::backend::{LedgerTx, RowCells, int};
+use crate::ledger::error::{LedgerError, Result};
+use crate::ledger::model::RunTally;
 
 /// Words of the column `outcome`.
-pub(super) const DONE: &str = "done";
-pub(super) const SKIPPED: &str = "skipped";
-pub(super) const FAILED: &str = "failed";
+pub(in crate::ledger) const DONE: &str = "done";
+pub(in crate::ledger) const SKIPPED: &str = "skipped";
+pub(in crate::ledger) const FAILED: &str = "failed";
 /// Words for what has no outcome, in kept sums only.
 const IN_DOUBT: &str = "in doubt";
 const NOT_STARTED: &str = "not started";
@@ -22,7 +22,7 @@ const REASON_HEAD: usize = 120;
 const OTHER_REASONS: &str = "other reasons";
 
 /// Counts the jobs of a run whose execution ends, and keeps the sums.
-pub(super) async fn keep(tx: &mut LedgerTx<'_>, run: i64) -> Result<RunTally> {
+pub(in crate::ledger) async fn keep(tx: &mut LedgerTx<'_>, run: i64) -> Result<RunTally> {
     forget(tx, run).await?;
     let counted = counted("WHERE j.run = ?1", "");
     let keep = format!(
@@ -38,12 +38,12 @@ pub(super) async fn keep(tx: &mut LedgerTx<'_>, run: i64) -> Result<RunTally> {
 }
 
 /// Drops the kept sums of a run that is executed again.
-pub(super) async fn forget(tx: &mut LedgerTx<'_>, run: i64) -> Result<()> {
+pub(in crate::ledger) async fn forget(tx: &mut LedgerTx<'_>, run: i64) -> Result<()> {
     tx.execute("DELETE FROM {run_tallies} WHERE run = ?1", [int(run)]).await.map(drop)
 }
 
 /// The kept sums of the runs that `which` selects by their key, each led by that.
-pub(super) fn kept_of(which: &str) -> String {
+pub(in crate::ledger) fn kept_of(which: &str) -> String {
     format!(
         "SELECT t.run, t.outcome, t.reason, t.n FROM ({which}) AS chosen {{join}} {{runs}} AS r ON r.seq = chosen.seq \
          AND r.state IN ('stopped', 'finished') {{join}} {{run_tallies}} AS t ON t.run = r.seq ORDER BY t.n DESC, t.reason"
@@ -51,7 +51,7 @@ pub(super) fn kept_of(which: &str) -> String {
 }
 
 /// The jobs, counted, of those runs that `which` selects by their key and that are not at rest, each led by that.
-pub(super) fn counted_of(which: &str) -> String {
+pub(in crate::ledger) fn counted_of(which: &str) -> String {
     let open = format!(
         "FROM ({which}) AS chosen {{join}} {{runs}} AS r ON r.seq = chosen.seq AND r.state IN ('freezing', 'running') \
          {{join}} {{run_jobs}} AS j ON j.run = r.seq"
@@ -71,7 +71,7 @@ fn counted(which: &str, lead: &str) -> String {
 }
 
 /// Adds a row of outcome, reason and number.
-pub(super) fn add(tally: &mut RunTally, row: &mut RowCells) -> Result<()> {
+pub(in crate::ledger) fn add(tally: &mut RunTally, row: &mut RowCells) -> Result<()> {
     let (outcome, reason, n) = (row.text()?, row.text()?, row.count()?);
     tally.planned += n;
     match outcome.as_str() {
@@ -86,7 +86,7 @@ pub(super) fn add(tally: &mut RunTally, row: &mut RowCells) -> Result<()> {
 }
 
 /// Sums with all but the most frequent reasons of failures in one.
-pub(super) fn shortened(mut tally: RunTally) -> RunTally {
+pub(in crate::ledger) fn shortened(mut tally: RunTally) -> RunTally {
     shorten(&mut tally.failed);
     shorten_skipped(&mut tally.skipped);
     tally
