@@ -5,12 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::backend::{Backend, text};
+use super::batches::Batches;
 use super::cohort::Cohorts;
 use super::error::{LedgerError, Result};
 use super::health::LedgerHealth;
+use super::history::JobHistory;
 use super::model::RunId;
 use super::reveal_log::RevealLog;
 use super::runs::{RunLocks, Runs};
+use super::snapshots::RowSnapshots;
 use crate::db::Engine;
 
 /// The record of runs; cheap to clone.
@@ -100,6 +103,21 @@ impl Ledger {
     /// The frozen jobs of the runs of this record.
     pub fn cohorts(&self) -> Cohorts<'_> {
         Cohorts { home: &self.home }
+    }
+
+    /// The batches of the runs of this record.
+    pub fn batches(&self) -> Batches<'_> {
+        Batches { home: &self.home }
+    }
+
+    /// What runs did to jobs, in this record and the other one.
+    pub fn history(&self) -> JobHistory<'_> {
+        JobHistory { ledger: self }
+    }
+
+    /// The rows that runs kept, to be brought back or erased.
+    pub fn snapshots(&self) -> RowSnapshots<'_> {
+        RowSnapshots { ledger: self }
     }
 
     /// Who executes the runs of this record.

@@ -10,31 +10,27 @@ mod dialect;
 mod error;
 mod handle;
 mod health;
-mod jobs;
-mod journal;
-mod kept_rows;
-mod later_runs;
+mod history;
 mod locate;
 mod model;
-mod replay_counts;
 mod reveal_log;
 mod runs;
 mod schema;
-mod tx_notes;
-mod undo;
+mod snapshots;
 
 pub use backend::WHEN_DAMAGED;
-pub use batches::{CompletedBatch, Results};
+pub use batches::{Batches, CompletedBatch, Results};
 pub use cohort::{CohortStats, Cohorts};
 pub use error::{LedgerError, Result};
 pub use handle::Ledger;
 pub use health::{LedgerHealth, Lying, in_source, latest_version, lying};
+pub use history::{JobHistory, KnownJob, known};
 pub use locate::LedgerLocator;
 pub use model::*;
-pub use replay_counts::{KnownJob, known};
 pub use reveal_log::{Reveal, RevealLog};
 pub use runs::{RunLock, RunLocks, Runs};
 pub use schema::LedgerInstallation;
+pub use snapshots::RowSnapshots;
 
 #[cfg(test)]
 mod tests;

@@ -60,7 +60,7 @@ async fn planned(ledger: &Ledger, n: usize) -> RunId {
 }
 
 async fn begin(ledger: &Ledger, run: &RunId, n: usize) -> (BatchNo, Vec<JobId>) {
-    ledger.begin_batch(run, n, T).await.unwrap().unwrap()
+    ledger.batches().begin(run, n, T).await.unwrap().unwrap()
 }
 
 fn all(ids: &[JobId], result: &JobResult) -> Vec<CompletedBatch> {
@@ -131,7 +131,7 @@ async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
     assert_eq!(ids, (0..4).map(|n| JobId::new(n.to_string())).collect::<Vec<_>>());
     let tally = ledger.runs().tally(&run).await.unwrap();
     assert_eq!((tally.in_doubt, tally.not_started), (4, 6));
-    assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(batch, ids.clone())]);
+    assert_eq!(ledger.batches().in_doubt(&run).await.unwrap(), vec![(batch, ids.clone())]);
 
     let outcomes: Vec<CompletedBatch> = vec![
         (ids[0].clone(), JobResult::Done).into(),
@@ -139,7 +139,7 @@ async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
         (ids[2].clone(), JobResult::Failed("no\0 such\nqueue".into())).into(),
         CompletedBatch { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
     ];
-    ledger.finish_batch(&run, batch, &outcomes, T).await.unwrap();
+    ledger.batches().finish(&run, batch, &outcomes, T).await.unwrap();
     let stopped = ledger.runs().end(&run, T).await.unwrap();
     assert_eq!(stopped.state, RunState::Stopped);
     assert_eq!(
@@ -170,7 +170,7 @@ async fn a_run_ends_finished_only_when_every_job_has_an_outcome() {
     let (batch, ids) = begin(&ledger, &run, 9).await;
     assert_eq!(ledger.runs().end(&run, T).await.unwrap().state, RunState::Stopped);
     ledger.runs().start(&run, T).await.unwrap();
-    ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    ledger.batches().finish(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
     assert_eq!(ledger.runs().end(&run, T).await.unwrap().state, RunState::Finished);
     assert!(matches!(ledger.runs().start(&run, T).await, Err(LedgerError::WrongState { .. })));
 }
@@ -192,15 +192,15 @@ async fn a_settled_job_cannot_be_named_again_but_a_skipped_one_can() {
     ledger.runs().start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 2).await;
     let named = ledger.cohorts().jobs(&run, CohortPart::All, 0, 9).await.unwrap();
-    assert!(ledger.begin_again(&run, &named[..1], T).await.is_err(), "in doubt");
+    assert!(ledger.batches().begin_again(&run, &named[..1], T).await.is_err(), "in doubt");
     let outcomes: Vec<CompletedBatch> =
         vec![(ids[0].clone(), JobResult::Done).into(), (ids[1].clone(), JobResult::Skipped(SkipReason::Locked)).into()];
-    ledger.finish_batch(&run, batch, &outcomes, T).await.unwrap();
-    assert!(ledger.begin_again(&run, &named, T).await.is_err(), "done");
-    assert_eq!(ledger.begin_batch(&run, 9, T).await.unwrap(), None);
+    ledger.batches().finish(&run, batch, &outcomes, T).await.unwrap();
+    assert!(ledger.batches().begin_again(&run, &named, T).await.is_err(), "done");
+    assert_eq!(ledger.batches().begin(&run, 9, T).await.unwrap(), None);
     let locked = ledger.cohorts().jobs(&run, CohortPart::Locked, 0, 9).await.unwrap();
     assert_eq!(locked.len(), 1);
-    ledger.begin_again(&run, &locked, T).await.unwrap();
+    ledger.batches().begin_again(&run, &locked, T).await.unwrap();
     let tally = ledger.runs().tally(&run).await.unwrap();
     assert_eq!((tally.done, tally.in_doubt, tally.skipped_total()), (1, 1, 0));
 }
@@ -213,11 +213,11 @@ async fn the_end_of_a_batch_and_the_beginning_of_the_next_are_one_entry() {
     let (batch, ids) = begin(&ledger, &run, 2).await;
     let turn = async |no, ids: &[JobId], next| {
         let settled = all(ids, &JobResult::Done);
-        ledger.turn_batch(&run, no, Results { settled: &settled, is_all: true }, next, T).await
+        ledger.batches().finish_and_begin(&run, no, Results { settled: &settled, is_all: true }, next, T).await
     };
     let (next, others) = turn(batch, &ids, 2).await.unwrap().unwrap();
     assert_eq!(others, [JobId::new("2"), JobId::new("3")]);
-    assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(next, others.clone())]);
+    assert_eq!(ledger.batches().in_doubt(&run).await.unwrap(), vec![(next, others.clone())]);
     let tally = ledger.runs().tally(&run).await.unwrap();
     assert_eq!((tally.done, tally.in_doubt, tally.not_started), (2, 2, 1));
     // What cannot be written as a whole is not written at all.
@@ -238,7 +238,7 @@ async fn a_released_batch_is_not_started_again() {
     let run = planned(&ledger, 3).await;
     ledger.runs().start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 2).await;
-    ledger.release_batch(&run, batch).await.unwrap();
+    ledger.batches().release(&run, batch).await.unwrap();
     assert_eq!(ledger.runs().tally(&run).await.unwrap().not_started, 3);
     assert_eq!(begin(&ledger, &run, 2).await.1, ids);
 }
@@ -261,19 +261,22 @@ async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed()
         let run = planned(&ledger, 3).await;
         ledger.runs().start(&run, T).await.unwrap();
         let (batch, ids) = begin(&ledger, &run, 2).await;
-        ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), Timestamp(T.0 + 9)).await.unwrap();
+        ledger.batches().finish(&run, batch, &all(&ids, &JobResult::Done), Timestamp(T.0 + 9)).await.unwrap();
         ledger.runs().end(&run, T).await.unwrap();
     }
     let store = "events public.events";
-    let history = ledger.history("main", store, &(JobId::new("1"), None)).await.unwrap();
+    let history = ledger.history().of_job("main", store, &(JobId::new("1"), None)).await.unwrap();
     assert_eq!(history.len(), 2);
     assert!(history[0].run > history[1].run);
     assert_eq!((history[0].outcome.exact(), history[0].at), ("done", Timestamp(T.0 + 9)));
-    assert!(ledger.history("main", store, &(JobId::new("2"), None)).await.unwrap().is_empty(), "was not reached");
-    assert!(ledger.history("other", store, &(JobId::new("1"), None)).await.unwrap().is_empty());
+    assert!(
+        ledger.history().of_job("main", store, &(JobId::new("2"), None)).await.unwrap().is_empty(),
+        "was not reached"
+    );
+    assert!(ledger.history().of_job("other", store, &(JobId::new("1"), None)).await.unwrap().is_empty());
 
     let known: Vec<KnownJob> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
-    let counts = ledger.replayed_counts(Whose::named("main", store), &known).await.unwrap();
+    let counts = ledger.history().replayed_counts(Whose::named("main", store), &known).await.unwrap();
     assert_eq!((counts.get(&known[0].0), counts.get(&known[2].0)), (Some(&1), None), "none of these runs counted");
 }
 
@@ -291,21 +294,23 @@ async fn a_job_is_known_by_its_lineage_and_by_the_id_that_a_replay_gave_it() {
     ledger.cohorts().add(&run, jobs.to_vec()).await.unwrap();
     ledger.cohorts().seal(&run).await.unwrap();
     assert_eq!(ledger.cohorts().replays(&run).await.unwrap(), [(0, 2), (2, 1)]);
-    assert!(!ledger.has_replays("main", "events public.events").await.unwrap(), "only planned");
+    assert!(!ledger.history().has_replays("main", "events public.events").await.unwrap(), "only planned");
     ledger.runs().start(&run, T).await.unwrap();
-    assert!(ledger.has_replays("main", "events public.events").await.unwrap());
+    assert!(ledger.history().has_replays("main", "events public.events").await.unwrap());
     let (batch, ids) = begin(&ledger, &run, 2).await;
-    ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    ledger.batches().finish(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
     let asked = [("7", "a"), ("8", "a2"), ("9", "b"), ("10", "c"), ("0", "x")];
     let asked = asked.map(|(id, lineage)| (JobId::new(id), Some(lineage.to_owned())));
-    let counts = ledger.replayed_counts(Whose::named("main", "events public.events"), &asked).await.unwrap();
+    let counts = ledger.history().replayed_counts(Whose::named("main", "events public.events"), &asked).await.unwrap();
     let counts = asked.clone().map(|(id, _)| counts.get(&id).copied());
     assert_eq!(counts, [Some(1), Some(1), Some(3), None, None], "the last has the id of another job");
-    let namesake = ledger.history("main", "events public.events", &asked[4]).await.unwrap();
+    let namesake = ledger.history().of_job("main", "events public.events", &asked[4]).await.unwrap();
     assert!(namesake.is_empty(), "{namesake:?}");
     let again = (JobId::new("8"), Some("a2".to_owned()));
-    assert_eq!(ledger.history("main", "events public.events", &again).await.unwrap().len(), 1);
-    assert!(ledger.replayed_counts(Whose::named("other", "events public.events"), &[]).await.unwrap().is_empty());
+    assert_eq!(ledger.history().of_job("main", "events public.events", &again).await.unwrap().len(), 1);
+    assert!(
+        ledger.history().replayed_counts(Whose::named("other", "events public.events"), &[]).await.unwrap().is_empty()
+    );
 }
 
 #[tokio::test]
@@ -315,7 +320,7 @@ async fn a_replay_that_was_taken_back_is_not_counted() {
     let run = planned(&ledger, 3).await;
     ledger.runs().start(&run, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 3).await;
-    ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    ledger.batches().finish(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
     ledger.runs().end(&run, T).await.unwrap();
     let options = Options { undoes: Some(run.0.clone()), ..Options::default() };
     let back = ledger.runs().create(&RunIntent { options, ..intent(Action::Recall) }).await.unwrap();
@@ -324,9 +329,9 @@ async fn a_replay_that_was_taken_back_is_not_counted() {
     ledger.runs().start(&back, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &back, 2).await;
     let told = [(ids[0].clone(), JobResult::Done), (ids[1].clone(), JobResult::Skipped(SkipReason::Taken))];
-    ledger.finish_batch(&back, batch, &told.map(CompletedBatch::from), T).await.unwrap();
+    ledger.batches().finish(&back, batch, &told.map(CompletedBatch::from), T).await.unwrap();
     let known: Vec<KnownJob> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
-    let counts = ledger.replayed_counts(Whose::named("main", store), &known).await.unwrap();
+    let counts = ledger.history().replayed_counts(Whose::named("main", store), &known).await.unwrap();
     let counts: Vec<_> = known.iter().map(|(id, _)| counts.get(id).copied()).collect();
     assert_eq!(counts, [None, Some(1), Some(1)], "only the first was taken back");
 }
@@ -336,9 +341,9 @@ async fn archived_rows_come_back_exactly() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 1).await;
     let row = "{\"n\":12345678901234567890.10,\"s\":\"\\u0000\"}".to_owned();
-    ledger.keep_archive(&run, &[(JobId::new("0"), "old".into())]).await.unwrap();
-    ledger.keep_archive(&run, &[(JobId::new("0"), row.clone())]).await.unwrap();
-    let kept = ledger.archived(&run, &[JobId::new("0"), JobId::new("1")]).await.unwrap();
+    ledger.snapshots().keep(&run, &[(JobId::new("0"), "old".into())]).await.unwrap();
+    ledger.snapshots().keep(&run, &[(JobId::new("0"), row.clone())]).await.unwrap();
+    let kept = ledger.snapshots().get(&run, &[JobId::new("0"), JobId::new("1")]).await.unwrap();
     assert_eq!(kept, vec![(JobId::new("0"), row)]);
 }
 
@@ -401,7 +406,7 @@ async fn a_full_disk_is_told_and_leaves_what_was_written_before() {
     ledger.runs().start(&run, T).await.unwrap();
     ledger.limit_pages(1).await;
     let big = vec![(JobId::new("0"), "x".repeat(4_000_000))];
-    let fault = ledger.keep_archive(&run, &big).await.unwrap_err();
+    let fault = ledger.snapshots().keep(&run, &big).await.unwrap_err();
     assert!(matches!(&fault, LedgerError::Unusable { .. }), "{fault}");
     assert_eq!(ledger.runs().tally(&run).await.unwrap().not_started, 2_000);
 }
@@ -415,8 +420,8 @@ async fn a_process_that_is_to_be_killed() {
     let run = planned(&ledger, 20_000).await;
     let _hold = ledger.locks().acquire(&run).await.unwrap();
     ledger.runs().start(&run, T).await.unwrap();
-    while let Some((batch, ids)) = ledger.begin_batch(&run, 50, T).await.unwrap() {
-        ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    while let Some((batch, ids)) = ledger.batches().begin(&run, 50, T).await.unwrap() {
+        ledger.batches().finish(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
     }
 }
 
@@ -447,8 +452,8 @@ async fn a_process_that_is_killed_leaves_one_batch_in_doubt_at_the_most_and_no_h
         assert!(tally.adds_up() && tally.planned == 20_000 && tally.in_doubt <= 50, "{tally:?}");
         assert_eq!(tally.done % 50, 0);
         ledger.runs().start(&run, T).await.unwrap();
-        for (batch, ids) in ledger.in_doubt(&run).await.unwrap() {
-            ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+        for (batch, ids) in ledger.batches().in_doubt(&run).await.unwrap() {
+            ledger.batches().finish(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
         }
         assert_eq!(ledger.runs().end(&run, T).await.unwrap().tally.in_doubt, 0);
         drop(hold);
@@ -477,7 +482,7 @@ async fn a_million_ids_freeze_in_seconds() {
     let begun = Instant::now();
     for _ in 0..100 {
         let (batch, ids) = begin(&ledger, &run, 500).await;
-        ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+        ledger.batches().finish(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
     }
     println!("100 batches of 500 {:?}", begun.elapsed());
     let begun = Instant::now();
@@ -504,7 +509,7 @@ async fn what_an_earlier_version_wrote_down_of_replays_is_known() {
     let asked = [("7", None), ("70", Some("seven")), ("90", Some("nine")), ("6", Some("none"))];
     let asked = asked.map(|(id, lineage)| (JobId::new(id), lineage.map(str::to_owned)));
     let mut counts: Vec<_> =
-        ledger.replayed_counts(Whose::named("main", "s"), &asked).await.unwrap().into_iter().collect();
+        ledger.history().replayed_counts(Whose::named("main", "s"), &asked).await.unwrap().into_iter().collect();
     counts.sort();
     assert_eq!(counts, [("7", 1), ("70", 1), ("90", 1)].map(|(id, n)| (JobId::new(id), n)));
 }

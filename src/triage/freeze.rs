@@ -331,7 +331,7 @@ async fn plan(
     let erasing = ask.options.no_archive && ask.action == Action::Discard;
     let whose = Whose { source: &desk.source, store: &desk.store_name(), database };
     let mut notes = match erasing {
-        true => plan_notes::what_remains(ledger.kept_elsewhere(whose, run).await?),
+        true => plan_notes::what_remains(ledger.snapshots().kept_elsewhere(whose, run).await?),
         false => Vec::new(),
     };
     if ask.action == Action::Replay && desk.store.info().capabilities.undo_needs_copies {

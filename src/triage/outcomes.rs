@@ -76,7 +76,7 @@ pub async fn count_outcomes(
             return Err(SourceError::Cancelled.into());
         }
         let kept = match desk.store.info().capabilities.outcomes_need_copies {
-            true => ledger.archived(run, &jobs.iter().map(|job| job.id.clone()).collect::<Vec<_>>()).await?,
+            true => ledger.snapshots().get(run, &jobs.iter().map(|job| job.id.clone()).collect::<Vec<_>>()).await?,
             false => Vec::new(),
         };
         ask(desk, &jobs, &kept, budget, &mut board).await?;

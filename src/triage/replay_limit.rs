@@ -70,7 +70,7 @@ impl<'a> ReplayLimit<'a> {
         if let Some(any) = self.any {
             return Ok(any);
         }
-        let any = self.ledger.has_replays(&self.desk.source, &self.desk.store_name()).await?;
+        let any = self.ledger.history().has_replays(&self.desk.source, &self.desk.store_name()).await?;
         self.any = Some(any);
         Ok(any)
     }
@@ -79,7 +79,7 @@ impl<'a> ReplayLimit<'a> {
         let asked: Vec<KnownJob> = jobs.iter().map(|job| (job.id.clone(), job.lineage.clone())).collect();
         let store = self.desk.store_name();
         let whose = Whose { source: &self.desk.source, store: &store, database: self.database };
-        let counts = self.ledger.replayed_counts(whose, &asked).await?;
+        let counts = self.ledger.history().replayed_counts(whose, &asked).await?;
         for job in jobs {
             job.replays = counts.get(&job.id).copied().unwrap_or(0);
         }

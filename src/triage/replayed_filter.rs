@@ -77,7 +77,7 @@ impl StoreContext {
         let name = self.store_name();
         let database = self.store.identity(budget).await?;
         let whose = Whose { source: &self.source, store: &name, database: database.as_ref() };
-        let counts = ledger.replayed_counts(whose, &jobs).await.map_err(input)?;
+        let counts = ledger.history().replayed_counts(whose, &jobs).await.map_err(input)?;
         let passes = |e: &Entry| replays_pass(filter, counts.get(&e.row.id).copied().unwrap_or(0));
         Ok(entries.into_iter().filter(passes).collect())
     }

@@ -107,10 +107,10 @@ pub(super) async fn sort_out(
             never.extend(ids.iter().map(|id| skipped(id.clone(), SkipReason::WasRetrying)));
             continue;
         }
-        let before = ledger.undone_before(undone, run, ids).await?;
+        let before = ledger.history().undone_before(undone, run, ids).await?;
         let mut rest: Vec<JobId> = ids.iter().filter(|id| !before.contains(*id)).cloned().collect();
         never.extend(before.into_iter().map(|id| skipped(id, SkipReason::UndoneBefore)));
-        let since = ledger.acted_since(undone, run, &rest).await?;
+        let since = ledger.history().acted_since(undone, run, &rest).await?;
         rest.retain(|id| !since.contains(id));
         never.extend(since.into_iter().map(|id| skipped(id, SkipReason::Changed)));
         if !rest.is_empty() {
@@ -148,7 +148,7 @@ pub(super) async fn undoing(
         // That run may be recorded elsewhere than this one.
         true => {
             let undone = RunId(run.clone());
-            ledger.of(&undone).await?.archived(&undone, ids).await?
+            ledger.of(&undone).await?.snapshots().get(&undone, ids).await?
         }
         false => Vec::new(),
     };

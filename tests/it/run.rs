@@ -302,7 +302,7 @@ async fn a_job_that_was_retrying_before_and_after_a_crash_is_not_put_back_a_seco
         let plan = plan(&desk, &ledger, "native:PROCESSING", Action::Replay).await;
         // A process that died between the effect of its batch and the record of it; a worker has begun with all of them.
         ledger.runs().start(&plan.run, Timestamp::now()).await.expect("a start");
-        let (_, ids) = ledger.begin_batch(&plan.run, 10, Timestamp::now()).await.expect("a batch").expect("jobs");
+        let (_, ids) = ledger.batches().begin(&plan.run, 10, Timestamp::now()).await.expect("a batch").expect("jobs");
         let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
         let named = format!("dlq_events where retry_count = 77 and id in ({})", ids.join(", "));
         db.execute(&format!("update dlq_events set retry_count = 77 where id in ({})", ids.join(", "))).await;

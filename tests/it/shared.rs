@@ -118,10 +118,10 @@ async fn a_run_is_told_the_same_by_every_engine() {
         assert_eq!(split.span, Some((T, Timestamp(T.0 + 9))), "{told}");
 
         ledger.runs().start(&run, T).await.expect("a start");
-        let (first, ids) = ledger.begin_batch(&run, 4, T).await.expect("an entry").expect("a batch");
+        let (first, ids) = ledger.batches().begin(&run, 4, T).await.expect("an entry").expect("a batch");
         assert_eq!(ids, (0..4).map(|n| frozen(n).id).collect::<Vec<_>>(), "{told}");
-        assert_eq!(ledger.in_doubt(&run).await.expect("doubts"), [(first, ids.clone())], "{told}");
-        let standings = ledger.frozen_standings(&run, &ids).await.expect("standings");
+        assert_eq!(ledger.batches().in_doubt(&run).await.expect("doubts"), [(first, ids.clone())], "{told}");
+        let standings = ledger.batches().frozen_standings(&run, &ids).await.expect("standings");
         assert_eq!(standings.iter().map(|(_, ids)| ids.len()).collect::<Vec<_>>(), [3, 1], "{told}");
         let outcomes = vec![
             (ids[0].clone(), JobResult::Done).into(),
@@ -130,26 +130,26 @@ async fn a_run_is_told_the_same_by_every_engine() {
             CompletedBatch { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
         ];
         let results = Results { settled: &outcomes, is_all: true };
-        let turned = ledger.turn_batch(&run, first, results, 2, T).await.expect("an entry");
+        let turned = ledger.batches().finish_and_begin(&run, first, results, 2, T).await.expect("an entry");
         let (second, next) = turned.expect("a batch");
         assert_eq!(next, [frozen(4).id, frozen(5).id], "{told}");
-        ledger.release_batch(&run, second).await.expect("an entry");
+        ledger.batches().release(&run, second).await.expect("an entry");
         let locked = ledger.cohorts().jobs(&run, CohortPart::Locked, 0, 9).await.expect("jobs");
         assert_eq!(locked.len(), 1, "{told}");
-        let again = ledger.begin_again(&run, &locked, T).await.expect("an entry");
-        ledger.finish_batch(&run, again, &all(&[ids[1].clone()], &JobResult::Done), T).await.expect("an entry");
+        let again = ledger.batches().begin_again(&run, &locked, T).await.expect("an entry");
+        ledger.batches().finish(&run, again, &all(&[ids[1].clone()], &JobResult::Done), T).await.expect("an entry");
         let remainder = ledger.cohorts().jobs(&run, CohortPart::Remainder, 0, 100).await.expect("jobs");
         assert_eq!(remainder.len(), 7, "{told}");
         assert_eq!(remainder[0].outcome, Some(Outcome::Failed("no\u{2400} such\nqueue".into())), "{told}");
 
         let whole = "{\"n\":12345678901234567890.10,\"s\":\"\\u0000 \\\" \u{1f600}\"}".to_owned();
-        ledger.keep_archive(&run, &[(ids[0].clone(), "old".into())]).await.expect("kept");
+        ledger.snapshots().keep(&run, &[(ids[0].clone(), "old".into())]).await.expect("kept");
         let many: Vec<(JobId, String)> =
             (0..3).map(|n| (JobId::new(format!("big-{n}")), "x".repeat(700_000))).collect();
-        ledger.keep_archive(&run, &many).await.expect("kept");
-        ledger.keep_archive(&run, &[(ids[0].clone(), whole.clone())]).await.expect("kept");
-        assert_eq!(ledger.archived(&run, &ids).await.expect("rows"), [(ids[0].clone(), whole)], "{told}");
-        assert_eq!(ledger.archived(&run, &[many[2].0.clone()]).await.expect("rows"), many[2..], "{told}");
+        ledger.snapshots().keep(&run, &many).await.expect("kept");
+        ledger.snapshots().keep(&run, &[(ids[0].clone(), whole.clone())]).await.expect("kept");
+        assert_eq!(ledger.snapshots().get(&run, &ids).await.expect("rows"), [(ids[0].clone(), whole)], "{told}");
+        assert_eq!(ledger.snapshots().get(&run, &[many[2].0.clone()]).await.expect("rows"), many[2..], "{told}");
 
         let stopped = ledger.runs().end(&run, T).await.expect("an end");
         assert_eq!((stopped.state, stopped.tally.done, stopped.tally.not_started), (RunState::Stopped, 3, 6), "{told}");
@@ -162,22 +162,27 @@ async fn a_run_is_told_the_same_by_every_engine() {
         ledger.runs().dismiss(&other, T).await.expect("dismissed");
         // Whatever an operator calls the source, it is this one.
         let store = "events public.events";
-        let history = ledger.history("elsewhere", store, &(ids[0].clone(), None)).await.expect("a history");
+        let history = ledger.history().of_job("elsewhere", store, &(ids[0].clone(), None)).await.expect("a history");
         assert_eq!((history.len(), history[0].outcome.exact()), (1, "done"), "{told}");
         let known: Vec<_> = ids.iter().map(|id| (id.clone(), None)).collect();
-        let counts = ledger.replayed_counts(Whose::named("elsewhere", store), &known).await.expect("counts");
+        let counts = ledger.history().replayed_counts(Whose::named("elsewhere", store), &known).await.expect("counts");
         assert_eq!((counts.get(&ids[0]), counts.get(&ids[2])), (Some(&1), None), "{told}");
         // A job that died again is another row: known by its lineage, or by the id that it was given.
         for lineage in ["payment 3 ü", "job-new"] {
             let again = (JobId::new("another row"), Some(lineage.to_owned()));
             let counts = ledger
+                .history()
                 .replayed_counts(Whose::named("elsewhere", store), std::slice::from_ref(&again))
                 .await
                 .expect("counts");
             assert_eq!(counts.get(&again.0), Some(&2), "{told}");
-            assert_eq!(ledger.history("elsewhere", store, &again).await.expect("a history").len(), 1, "{told}");
+            assert_eq!(
+                ledger.history().of_job("elsewhere", store, &again).await.expect("a history").len(),
+                1,
+                "{told}"
+            );
         }
-        assert!(ledger.has_replays("elsewhere", store).await.expect("an answer"), "{told}");
+        assert!(ledger.history().has_replays("elsewhere", store).await.expect("an answer"), "{told}");
         assert_eq!(ledger.cohorts().replays(&run).await.expect("sums"), [(0, 3), (1, 3), (2, 3), (3, 1)], "{told}");
     }
 }

@@ -614,7 +614,8 @@ async fn an_erasure_keeps_nothing_and_takes_back_what_earlier_runs_kept() {
         assert_eq!((run.intent.filter.as_str(), run.intent.resolved.as_str()), ("args.order:…", "args.order:…"));
         let id = db.column("select cast(id as char(20)) from jobs_dlq").await;
         let erased = (1..=20).map(|n| n.to_string()).find(|n| !id.iter().any(|id| id.trim() == n)).expect("one");
-        let kept = async |run: &RunId| bench.ledger.archived(run, &[JobId::new(erased.clone())]).await.expect("rows");
+        let kept =
+            async |run: &RunId| bench.ledger.snapshots().get(run, &[JobId::new(erased.clone())]).await.expect("rows");
         assert!(kept(&first).await.is_empty(), "{:?}", db.engine);
         assert!(kept(&plan.run).await.iter().all(|(_, row)| row.is_empty()));
         assert!(
@@ -642,7 +643,7 @@ async fn an_erasure_leaves_what_was_kept_of_a_job_whose_id_was_given_anew() {
         let tally = go(&bench.desk, &bench.ledger, &plan.run).await.run.tally;
         assert_eq!((tally.done, db.count("jobs_dlq").await), (1, 19), "{:?}", db.engine);
         let ids: Vec<JobId> = (1..=20).map(|n| JobId::new(n.to_string())).collect();
-        let kept = bench.ledger.archived(&first, &ids).await.expect("rows");
+        let kept = bench.ledger.snapshots().get(&first, &ids).await.expect("rows");
         assert_eq!(kept.len(), 20, "{:?}", db.engine);
     }
 }

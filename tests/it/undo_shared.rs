@@ -202,9 +202,9 @@ async fn an_erasure_reaches_every_record_and_every_name_of_the_source() {
         assert!(plan.notes.iter().any(|note| note.contains("2 rows")), "{told}");
         go(&desk, &both, &plan.run).await;
         assert_eq!(kept(&db, "7").await, 0, "{told}");
-        assert!(local.archived(&first, &[JobId::new("7")]).await.expect("rows").is_empty(), "{told}");
+        assert!(local.snapshots().get(&first, &[JobId::new("7")]).await.expect("rows").is_empty(), "{told}");
         assert_eq!(
-            (kept(&db, "8").await, local.archived(&first, &[JobId::new("8")]).await.expect("rows").len()),
+            (kept(&db, "8").await, local.snapshots().get(&first, &[JobId::new("8")]).await.expect("rows").len()),
             (1, 1)
         );
     }
@@ -218,11 +218,11 @@ async fn an_erasure_that_was_interrupted_after_its_commit_still_erases_what_was_
         let (desk, ledger) = operator(&db.url, Layout::JobsDlq).await;
         let (first, _) = act(&desk, &ledger, "state:dead", Action::Discard).await;
         undo(&desk, &ledger, &first).await;
-        let whole = ledger.archived(&first, &[JobId::new("7")]).await.expect("rows");
+        let whole = ledger.snapshots().get(&first, &[JobId::new("7")]).await.expect("rows");
         let run = plan_erasure(&desk, &ledger, "7").await.run;
         go(&desk, &ledger, &run).await;
         // As a process leaves it that dies between the commit and the erasure.
-        ledger.keep_archive(&first, &whole).await.expect("kept");
+        ledger.snapshots().keep(&first, &whole).await.expect("kept");
         db.execute(&format!("update {} set state = 'running' where id = '{}'", table(&db, "runs"), run.0)).await;
         assert_eq!(kept(&db, "7").await, 1, "{:?}", db.engine);
         let receipt = go_on(&desk, &ledger, &run).await.expect("a receipt");

@@ -331,7 +331,8 @@ impl OpenedStore {
         let known = [known(detail)];
         let database = self.desk.store.identity(&self.budget).await.ok()?;
         let (source, store) = (&self.desk.source, self.desk.store_name());
-        let counts = ledger.replayed_counts(Whose { source, store: &store, database: database.as_ref() }, &known);
+        let counts =
+            ledger.history().replayed_counts(Whose { source, store: &store, database: database.as_ref() }, &known);
         let counts = counts.await.ok()?;
         Some(counts.get(&detail.row.id).copied().unwrap_or(0))
     }
@@ -344,7 +345,7 @@ impl OpenedStore {
     pub async fn replays(&self, ids: Vec<JobId>) -> Result<Option<HashMap<JobId, u64>>, SourceError> {
         let (source, store) = (&self.desk.source, self.desk.store_name());
         let Ok(ledger) = self.homes.ledger().await else { return Ok(None) };
-        match ledger.has_replays(source, &store).await {
+        match ledger.history().has_replays(source, &store).await {
             // Which is what most sources are: then no row is read for it.
             Ok(false) => return Ok(Some(HashMap::new())),
             Ok(true) => {}
@@ -352,7 +353,11 @@ impl OpenedStore {
         }
         let known = replay_limit::known(&*self.desk.store, ids, &self.budget).await?;
         let database = self.desk.store.identity(&self.budget).await?;
-        Ok(ledger.replayed_counts(Whose { source, store: &store, database: database.as_ref() }, &known).await.ok())
+        Ok(ledger
+            .history()
+            .replayed_counts(Whose { source, store: &store, database: database.as_ref() }, &known)
+            .await
+            .ok())
     }
 
     /// Reads a filter and resolves its times; without a text every dead job passes.

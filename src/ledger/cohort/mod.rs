@@ -31,7 +31,7 @@ impl Cohorts<'_> {
     /// durable: a cohort that a crash took before that was never shown.
     ///
     /// # Errors
-    /// As [`Runs::create`](super::Runs::create); [`LedgerError::WrongState`] once the run is sealed.
+    /// As [`Runs::create`](super::Runs::create); [`super::LedgerError::WrongState`] once the run is sealed.
     pub async fn add(self, run: &RunId, jobs: Vec<Frozen>) -> Result<()> {
         let mut tx = self.home.begin_unsynced().await?;
         let seq = at_work(&mut tx, run, &[RunState::Freezing], "added to").await?;

@@ -68,16 +68,16 @@ async fn a_batch_is_settled_job_by_job_where_they_did_not_all_come_to_the_same()
     ledger.runs().start(&run, T).await.unwrap();
     // All of it, all but one that stays in doubt, some skipped, and one found out by looking.
     let (batch, ids) = begin(&ledger, &run, 3).await;
-    ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    ledger.batches().finish(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 3).await;
-    ledger.finish_batch(&run, batch, &all(&ids[1..], &JobResult::Done), T).await.unwrap();
+    ledger.batches().finish(&run, batch, &all(&ids[1..], &JobResult::Done), T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 3).await;
     let gone = all(&ids[..1], &JobResult::Skipped(SkipReason::Gone));
-    ledger.finish_batch(&run, batch, &[gone, all(&ids[1..], &JobResult::Done)].concat(), T).await.unwrap();
+    ledger.batches().finish(&run, batch, &[gone, all(&ids[1..], &JobResult::Done)].concat(), T).await.unwrap();
     let (batch, ids) = begin(&ledger, &run, 3).await;
     let mut settled = all(&ids, &JobResult::Done);
     settled[2].note = Some("seen");
-    ledger.finish_batch(&run, batch, &settled, T).await.unwrap();
+    ledger.batches().finish(&run, batch, &settled, T).await.unwrap();
     let gone = SkipReason::Gone.word();
     let told = outcomes(&ledger, &run).await;
     assert_eq!(told, ["done", "done", "done", "?", "done", "done", gone, "done", "done", "done", "done", "done seen"]);
@@ -93,7 +93,7 @@ async fn a_job_that_nobody_answered_for_stays_in_doubt_however_many_are_recorded
     let (batch, ids) = begin(&ledger, &run, 4).await;
     // Told twice, as after an effect that was recorded along with it: by then as many are open as are told.
     for _ in 0..2 {
-        ledger.finish_batch(&run, batch, &all(&ids[..2], &JobResult::Done), T).await.unwrap();
+        ledger.batches().finish(&run, batch, &all(&ids[..2], &JobResult::Done), T).await.unwrap();
     }
     assert_eq!(outcomes(&ledger, &run).await, ["done", "done", "?", "?"]);
 }
@@ -111,11 +111,11 @@ async fn jobs_are_told_by_how_they_stood_also_where_they_did_not_stand_alike() {
         standings.into_iter().map(told).collect::<Vec<_>>()
     };
     let (batch, ids) = begin(&ledger, &run, 2).await;
-    assert_eq!(stood(ledger.frozen_standings(&run, &ids).await.unwrap()), [(Some(State::Dead), 2)]);
+    assert_eq!(stood(ledger.batches().frozen_standings(&run, &ids).await.unwrap()), [(Some(State::Dead), 2)]);
     let (_, more) = begin(&ledger, &run, 2).await;
-    let standings = ledger.frozen_standings(&run, &more).await.unwrap();
+    let standings = ledger.batches().frozen_standings(&run, &more).await.unwrap();
     assert_eq!(stood(standings), [(Some(State::Retrying), 1), (Some(State::Dead), 1)]);
-    ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    ledger.batches().finish(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
 }
 
 #[tokio::test]

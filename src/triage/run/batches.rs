@@ -90,8 +90,9 @@ impl RunExecutor<'_> {
         self.control.rest(limits.rate.wait(Instant::now())).await;
         self.allowed().await?;
         let jobs = limits.jobs();
-        let begun =
-            self.record_until_written(false, || self.ledger.begin_batch(&self.run.id, jobs, Timestamp::now())).await?;
+        let begun = self
+            .record_until_written(false, || self.ledger.batches().begin(&self.run.id, jobs, Timestamp::now()))
+            .await?;
         self.report.counts().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
         Ok(begun)
     }
@@ -148,7 +149,9 @@ impl RunExecutor<'_> {
             self.allowed().await?;
             pace.started(locked.len(), Instant::now());
             let no = self
-                .record_until_written(false, || self.ledger.begin_again(&self.run.id, &locked, Timestamp::now()))
+                .record_until_written(false, || {
+                    self.ledger.batches().begin_again(&self.run.id, &locked, Timestamp::now())
+                })
                 .await?;
             self.report.counts().tally.begin_again(&SkipReason::Locked, locked.len() as u64);
             self.schedule.place(&locked);

@@ -167,7 +167,7 @@ impl<'a> RunExecutor<'a> {
             (false, RowEffect::DeletedWithCopy) => RowCopies::Keys,
             (false, _) => RowCopies::Nothing,
         };
-        let journal = ledger.journal(&run.id, copies);
+        let journal = ledger.batches().journal(&run.id, copies);
         let budget = Budget::new(options.statement);
         let handed = options.deliver.clone().filter(|_| run.intent.action == Action::Replay);
         Self {
@@ -207,7 +207,7 @@ impl<'a> RunExecutor<'a> {
 
     /// The jobs of batches whose result is not known.
     async fn resolve_doubts(&mut self) -> Result<(), StopReason> {
-        let doubts = self.record_until_written(false, || self.ledger.in_doubt(&self.run.id)).await?;
+        let doubts = self.record_until_written(false, || self.ledger.batches().in_doubt(&self.run.id)).await?;
         if self.schedule.is_spread() && !doubts.is_empty() {
             let all = usize::MAX >> 1;
             let jobs = self
@@ -240,7 +240,8 @@ impl<'a> RunExecutor<'a> {
 
     /// Applies the action to jobs that the ledger has named.
     pub(super) async fn ask_named(&self, ids: &[JobId], doubtful: bool) -> Result<BatchResult, StopReason> {
-        let named = self.record_until_written(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
+        let named =
+            self.record_until_written(false, || self.ledger.batches().frozen_standings(&self.run.id, ids)).await?;
         self.ask(named, doubtful).await
     }
 
@@ -280,7 +281,7 @@ impl<'a> RunExecutor<'a> {
         let Run { id, intent, .. } = self.run;
         // What the run was planned on, and nobody executes it anywhere else.
         let whose = Whose { source: &intent.source, store: &intent.store, database: intent.database.as_ref() };
-        self.record_until_written(false, || self.ledger.erase_kept(whose, id, ids)).await.map(drop)
+        self.record_until_written(false, || self.ledger.snapshots().erase(whose, id, ids)).await.map(drop)
     }
 
     /// Where the record is in the source, jobs count as done along with the effect, and an interruption may have come

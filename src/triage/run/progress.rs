@@ -60,12 +60,12 @@ impl RunExecutor<'_> {
         let next = if answer.halt.is_none() { next } else { 0 };
         let mut begun = None;
         if answer.untouched {
-            self.record_until_written(false, || self.ledger.release_batch(&self.run.id, no)).await?;
+            self.record_until_written(false, || self.ledger.batches().release(&self.run.id, no)).await?;
             self.report.counts().tally.release(ids.len() as u64);
         } else {
             let settled = &answer.settled;
             let results = Results { settled, is_all: settled.len() == ids.len() };
-            let entry = || self.ledger.turn_batch(&self.run.id, no, results, next, Timestamp::now());
+            let entry = || self.ledger.batches().finish_and_begin(&self.run.id, no, results, next, Timestamp::now());
             begun = self.record_until_written(true, entry).await?;
             let done = settled.iter().filter(|settled| settled.outcome.1 == JobResult::Done).count();
             log::batch(&self.run.id.0, no.0, ids.len(), done);

@@ -171,7 +171,7 @@ impl RunExecutor<'_> {
             return Ok(HashMap::new());
         }
         let kept = match self.desk.store.info().capabilities.outcomes_need_copies {
-            true => self.ledger.archived(&self.run.id, ids).await.map_err(SourceError::from)?,
+            true => self.ledger.snapshots().get(&self.run.id, ids).await.map_err(SourceError::from)?,
             false => Vec::new(),
         };
         Ok(self.desk.store.outcomes(ids, &kept, &self.budget).await?.into_iter().collect())
@@ -198,7 +198,8 @@ impl RunExecutor<'_> {
             Action::Discard => {}
             _ => return Ok(Vec::new()),
         }
-        let rows = self.ledger.archived(&self.run.id, ids).await.map_err(|e| SourceError::Input(e.to_string()))?;
+        let rows =
+            self.ledger.snapshots().get(&self.run.id, ids).await.map_err(|e| SourceError::Input(e.to_string()))?;
         Ok(rows.into_iter().map(|(id, _)| id).collect())
     }
 }

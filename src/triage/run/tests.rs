@@ -185,7 +185,10 @@ async fn a_job_in_doubt_without_a_trace_is_done_where_the_database_remembers_tha
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
-    assert!(bench.ledger.transactions(&run).await.unwrap().is_empty(), "notes are dropped with the last doubt");
+    assert!(
+        bench.ledger.batches().transactions(&run).await.unwrap().is_empty(),
+        "notes are dropped with the last doubt"
+    );
 }
 
 #[tokio::test]
@@ -204,7 +207,7 @@ async fn a_row_that_somebody_else_removed_while_it_was_in_doubt_is_not_claimed()
     };
     let (receipt, ()) = tokio::join!(bench.execute(&run, small()), stopper);
     assert_eq!(receipt.run.tally.in_doubt, 10);
-    assert_eq!(bench.ledger.transactions(&run).await.unwrap().len(), 1);
+    assert_eq!(bench.ledger.batches().transactions(&run).await.unwrap().len(), 1);
     bench.fake.with(|data| {
         data.faults.clear();
         data.rows.remove(&3);
@@ -481,7 +484,7 @@ async fn an_interrupted_discard_is_done_where_the_row_is_archived() {
     bench.fake.with(|data| data.faults.push_back(InjectedFault::After(dropped())));
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
-    assert_eq!(bench.ledger.archived(&run, &[JobId::new("3")]).await.unwrap().len(), 1);
+    assert_eq!(bench.ledger.snapshots().get(&run, &[JobId::new("3")]).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

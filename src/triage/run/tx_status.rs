@@ -42,7 +42,7 @@ impl TxStatusByJob {
 impl RunExecutor<'_> {
     /// Those of these jobs that were recorded as done along with the effect, where the record is in the source.
     pub(super) async fn recorded(&self, ids: &[JobId]) -> Result<Vec<JobId>, SourceError> {
-        let done = self.ledger.recorded_done(&self.run.id, ids).await;
+        let done = self.ledger.batches().recorded_done(&self.run.id, ids).await;
         done.map_err(|e| match e {
             LedgerError::Unusable { .. } => SourceError::Unreachable(e.to_string()),
             other => SourceError::Input(other.to_string()),
@@ -56,7 +56,8 @@ impl RunExecutor<'_> {
             return Ok(TxStatusByJob::recorded(self.recorded(ids).await?, others));
         }
         let wanted: HashSet<&JobId> = ids.iter().collect();
-        let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| SourceError::Input(e.to_string()))?;
+        let notes =
+            self.ledger.batches().transactions(&self.run.id).await.map_err(|e| SourceError::Input(e.to_string()))?;
         // No transaction commits before it was noted: where none was, nothing happened.
         let noted =
             self.desk.store.info().capabilities.evidence == Evidence::Transaction && !self.is_delivered_to_command();

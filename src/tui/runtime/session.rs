@@ -233,7 +233,7 @@ async fn follow_up(homes: LedgerLocator, desk: StoreContext, job: KnownJob, fact
 /// What the ledger knows of a job, and how often it was replayed before.
 async fn past(ledger: &Ledger, desk: &StoreContext, job: &KnownJob) -> Result<(Vec<HistoryEntry>, u64), LedgerError> {
     let store = desk.store_name();
-    let history = ledger.history(&desk.source, &store, job).await?;
+    let history = ledger.history().of_job(&desk.source, &store, job).await?;
     let counts = match history.is_empty() {
         // What was replayed has a history.
         true => HashMap::new(),
@@ -241,7 +241,7 @@ async fn past(ledger: &Ledger, desk: &StoreContext, job: &KnownJob) -> Result<(V
             // Where the database does not say which it is, as with one that is not known.
             let database = desk.store.identity(&Budget::new(IDENTITY)).await.unwrap_or_default();
             let whose = Whose { source: &desk.source, store: &store, database: database.as_ref() };
-            ledger.replayed_counts(whose, std::slice::from_ref(job)).await?
+            ledger.history().replayed_counts(whose, std::slice::from_ref(job)).await?
         }
     };
     Ok((history, counts.get(&job.0).copied().unwrap_or_default()))

@@ -77,7 +77,7 @@ async fn a_discard_waits_for_a_ledger_that_cannot_take_its_copies_and_deletes_no
     };
     assert!(receipt.is_complete(), "{receipt:?}");
     let ids: Vec<JobId> = (0..10).map(|id| JobId::new(id.to_string())).collect();
-    assert_eq!(bench.ledger.archived(&run, &ids).await.unwrap().len(), 10);
+    assert_eq!(bench.ledger.snapshots().get(&run, &ids).await.unwrap().len(), 10);
 }
 
 #[tokio::test]
@@ -149,10 +149,10 @@ async fn what_runs_did_in_another_database_behind_the_same_source_is_of_other_jo
         let budget = Budget::new(Duration::from_secs(1));
         let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &budget, |_| {}).await.unwrap();
         bench.execute(&plan.run, small()).await;
-        (plan, bench.ledger.archived(&first, &[JobId::new("0"), JobId::new("2")]).await.unwrap().len())
+        (plan, bench.ledger.snapshots().get(&first, &[JobId::new("0"), JobId::new("2")]).await.unwrap().len())
     };
     let says = |plan: &Plan, what: &str| plan.notes.iter().any(|note| note.contains(what));
-    assert_eq!(bench.ledger.archived(&first, &[JobId::new("0"), JobId::new("2")]).await.unwrap().len(), 2);
+    assert_eq!(bench.ledger.snapshots().get(&first, &[JobId::new("0"), JobId::new("2")]).await.unwrap().len(), 2);
 
     lead_to("8/16384");
     refill();

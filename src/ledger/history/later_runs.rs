@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::backend::{RowCells, maybe, text, texts};
-use super::error::Result;
-use super::handle::Ledger;
-use super::model::{RunId, Whose};
-use super::runs::options;
+use super::{JobHistory, of_database};
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
+use crate::ledger::backend::{Backend, RowCells, maybe, text, texts};
+use crate::ledger::error::Result;
+use crate::ledger::model::{RunId, Whose};
+use crate::ledger::runs::options;
 
 /// What a run did to a job, and when.
 struct Act {
@@ -18,14 +18,14 @@ struct Act {
     died_at: Option<i64>,
 }
 
-impl Ledger {
+impl JobHistory<'_> {
     /// Those of these jobs of `run` on which a later run of the same store took effect, in whatever record, other than the
     /// run that asks. A run that was undone for a job, and its undo, count as none.
     ///
     /// # Errors
     /// When a record cannot be read.
-    pub async fn acted_since(&self, run: &RunId, asking: &RunId, ids: &[JobId]) -> Result<HashSet<JobId>> {
-        let there = self.of(run).await?;
+    pub async fn acted_since(self, run: &RunId, asking: &RunId, ids: &[JobId]) -> Result<HashSet<JobId>> {
+        let there = self.ledger.of(run).await?;
         let intent = there.runs().intent(run).await?;
         let begun = there.home.fetch(
             "SELECT j.job_id, b.begun_at, j.died_at FROM (SELECT run, batch, job_id, died_at FROM {run_jobs} \
@@ -40,8 +40,8 @@ impl Ledger {
         }
         let whose = Whose { source: &intent.source, store: &intent.store, database: intent.database.as_ref() };
         let mut acts: HashMap<String, Vec<Act>> = HashMap::new();
-        for home in self.each() {
-            home.acts(whose, ids, &mut acts).await?;
+        for home in self.ledger.backends() {
+            acts_in(home, whose, ids, &mut acts).await?;
         }
         let is_later = |id: &str, act: &Act| {
             let Some((at, died_at)) = own.get(id) else { return false };
@@ -60,26 +60,26 @@ impl Ledger {
         }
         Ok(touched)
     }
+}
 
-    /// What runs of this record did to these jobs.
-    async fn acts(&self, whose: Whose<'_>, ids: &[JobId], acts: &mut HashMap<String, Vec<Act>>) -> Result<()> {
-        let sql = format!(
-            "SELECT j.job_id, coalesce(b.ended_at, b.begun_at), r.id, r.options, j.died_at \
-             FROM (SELECT run, batch, job_id, died_at FROM {{run_jobs}} WHERE job_id {{among ?3}} AND {{all_known ?3}} \
-             AND batch IS NOT NULL AND outcome = 'done') AS j JOIN {{runs}} AS r ON r.seq = j.run \
-             JOIN {{batches}} AS b ON b.run = j.run AND b.no = j.batch WHERE {} AND r.store = ?2",
-            self.of_database("r.", "?1", "?4")
-        );
-        let ids = texts(ids.iter().map(JobId::as_str));
-        let binds = [text(whose.source), text(whose.store), ids, maybe(whose.here())];
-        for row in self.home.fetch(&sql, binds).await? {
-            let mut row = RowCells::of(row);
-            let (id, at, run) = (row.text()?, row.int()?, row.text()?);
-            let (undoes, died_at) = (options(row.maybe_text()?)?.undoes, row.maybe_int()?);
-            acts.entry(id).or_default().push(Act { at, run, undoes, died_at });
-        }
-        Ok(())
+/// What runs of this record did to these jobs.
+async fn acts_in(home: &Backend, whose: Whose<'_>, ids: &[JobId], acts: &mut HashMap<String, Vec<Act>>) -> Result<()> {
+    let sql = format!(
+        "SELECT j.job_id, coalesce(b.ended_at, b.begun_at), r.id, r.options, j.died_at \
+         FROM (SELECT run, batch, job_id, died_at FROM {{run_jobs}} WHERE job_id {{among ?3}} AND {{all_known ?3}} \
+         AND batch IS NOT NULL AND outcome = 'done') AS j JOIN {{runs}} AS r ON r.seq = j.run \
+         JOIN {{batches}} AS b ON b.run = j.run AND b.no = j.batch WHERE {} AND r.store = ?2",
+        of_database(home, "r.", "?1", "?4")
+    );
+    let ids = texts(ids.iter().map(JobId::as_str));
+    let binds = [text(whose.source), text(whose.store), ids, maybe(whose.here())];
+    for row in home.fetch(&sql, binds).await? {
+        let mut row = RowCells::of(row);
+        let (id, at, run) = (row.text()?, row.int()?, row.text()?);
+        let (undoes, died_at) = (options(row.maybe_text()?)?.undoes, row.maybe_int()?);
+        acts.entry(id).or_default().push(Act { at, run, undoes, died_at });
     }
+    Ok(())
 }
 
 /// Whether something is left of what was done to a job, given in the order of time, once what was undone is taken away

@@ -1,9 +1,11 @@
 //! Whole rows, kept before they are deleted from their table.
 
+mod erase;
+
 use super::backend::{Backend, RowCells, int, rows, text, texts};
+use super::batches::write_entry;
 use super::error::Result;
 use super::handle::Ledger;
-use super::journal::write_entry;
 use super::model::RunId;
 use crate::db::Statement;
 use crate::domain::job::JobId;
@@ -11,21 +13,27 @@ use crate::domain::job::JobId;
 /// Bytes of rows that go into one statement.
 const AT_ONCE: usize = 1 << 20;
 
-impl Ledger {
+/// The rows that runs kept.
+#[derive(Clone, Copy, Debug)]
+pub struct RowSnapshots<'a> {
+    pub(super) ledger: &'a Ledger,
+}
+
+impl RowSnapshots<'_> {
     /// Keeps whole rows under a run; durable on return. A row that is kept already is replaced.
     ///
     /// # Errors
     /// When the record cannot be kept: then the rows must not be deleted.
-    pub async fn keep_archive(&self, run: &RunId, kept: &[(JobId, String)]) -> Result<()> {
-        write_entry(&self.home, run, kept, None).await
+    pub async fn keep(self, run: &RunId, kept: &[(JobId, String)]) -> Result<()> {
+        write_entry(&self.ledger.home, run, kept, None).await
     }
 
     /// The rows that a run kept of these jobs, each as one JSON text.
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn archived(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(JobId, String)>> {
-        let rows = self.home.fetch(
+    pub async fn get(self, run: &RunId, ids: &[JobId]) -> Result<Vec<(JobId, String)>> {
+        let rows = self.ledger.home.fetch(
             "SELECT job_id, {row} FROM {archive} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) \
              AND job_id {among ?2}",
             [text(&run.0), texts(ids.iter().map(JobId::as_str))],

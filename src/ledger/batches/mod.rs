@@ -1,14 +1,18 @@
 //! Batches: named before their jobs are touched, settled after. What lies between the two is in doubt.
 
+mod journal;
+mod tx_notes;
+
 use std::collections::{HashMap, HashSet};
 
-use super::backend::{LedgerTx, RowCells, int, limit, rows, text, texts};
+pub(super) use journal::write_entry;
+use tx_notes::drop_notes;
+
+use super::backend::{Backend, LedgerTx, RowCells, int, limit, rows, text, texts};
 use super::error::{LedgerError, Result};
-use super::handle::Ledger;
 use super::model::{BatchNo, RunId, RunJob, RunState};
 use super::runs::at_work;
 use super::runs::tally::{DONE, FAILED, SKIPPED};
-use super::tx_notes::drop_notes;
 use crate::db::Bind;
 use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::job::{JobId, State};
@@ -43,13 +47,19 @@ impl From<JobOutcome> for CompletedBatch {
     }
 }
 
-impl Ledger {
+/// The batches of runs, which is how a run is led.
+#[derive(Clone, Copy, Debug)]
+pub struct Batches<'a> {
+    pub(super) home: &'a Backend,
+}
+
+impl Batches<'_> {
     /// Writes down that the next jobs of the run are about to be touched, at most `n` of them in the order of freezing;
     /// durable on return. `None` when every job was named in a batch.
     ///
     /// # Errors
     /// When the record cannot be kept or the run is not running: then nothing may be touched.
-    pub async fn begin_batch(&self, run: &RunId, n: usize, now: Timestamp) -> Result<Option<(BatchNo, Vec<JobId>)>> {
+    pub async fn begin(self, run: &RunId, n: usize, now: Timestamp) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
         let begun = name_next(&mut tx, seq, n, now).await?;
@@ -59,11 +69,11 @@ impl Ledger {
         Ok(begun)
     }
 
-    /// Writes down that jobs which were skipped are about to be tried once more; otherwise as [`Ledger::begin_batch`].
+    /// Writes down that jobs which were skipped are about to be tried once more; otherwise as [`Batches::begin`].
     ///
     /// # Errors
-    /// As [`Ledger::begin_batch`]; also when one of the jobs was not skipped: then none is named.
-    pub async fn begin_again(&self, run: &RunId, jobs: &[RunJob], now: Timestamp) -> Result<BatchNo> {
+    /// As [`Batches::begin`]; also when one of the jobs was not skipped: then none is named.
+    pub async fn begin_again(self, run: &RunId, jobs: &[RunJob], now: Timestamp) -> Result<BatchNo> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
         let no = new_batch(&mut tx, seq, now).await?;
@@ -79,23 +89,17 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be kept: the batch stays in doubt.
-    pub async fn finish_batch(
-        &self,
-        run: &RunId,
-        batch: BatchNo,
-        outcomes: &[CompletedBatch],
-        now: Timestamp,
-    ) -> Result<()> {
-        self.turn_batch(run, batch, Results { settled: outcomes, is_all: false }, 0, now).await.map(drop)
+    pub async fn finish(self, run: &RunId, batch: BatchNo, outcomes: &[CompletedBatch], now: Timestamp) -> Result<()> {
+        self.finish_and_begin(run, batch, Results { settled: outcomes, is_all: false }, 0, now).await.map(drop)
     }
 
-    /// As [`Ledger::finish_batch`], and in the same transaction, which waits for the disk once, as
-    /// [`Ledger::begin_batch`] of the `next` jobs. A crash leaves one of the two batches in doubt, and never both.
+    /// As [`Batches::finish`], and in the same transaction, which waits for the disk once, as
+    /// [`Batches::begin`] of the `next` jobs. A crash leaves one of the two batches in doubt, and never both.
     ///
     /// # Errors
     /// As those two: the finished batch stays in doubt, and no further one is begun.
-    pub async fn turn_batch(
-        &self,
+    pub async fn finish_and_begin(
+        self,
         run: &RunId,
         batch: BatchNo,
         results: Results<'_>,
@@ -120,8 +124,8 @@ impl Ledger {
     /// Takes a batch back: it is certain that none of its jobs was touched, so they are not started again.
     ///
     /// # Errors
-    /// As [`Ledger::finish_batch`].
-    pub async fn release_batch(&self, run: &RunId, batch: BatchNo) -> Result<()> {
+    /// As [`Batches::finish`].
+    pub async fn release(self, run: &RunId, batch: BatchNo) -> Result<()> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
         tx.execute(
@@ -139,7 +143,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn in_doubt(&self, run: &RunId) -> Result<Vec<(BatchNo, Vec<JobId>)>> {
+    pub async fn in_doubt(self, run: &RunId) -> Result<Vec<(BatchNo, Vec<JobId>)>> {
         let rows = self.home.fetch(
             "SELECT batch, job_id FROM {run_jobs} {by_in_doubt} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) \
              AND batch IS NOT NULL AND outcome IS NULL ORDER BY batch, ord",
@@ -161,7 +165,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn frozen_standings(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(Standing, Vec<JobId>)>> {
+    pub async fn frozen_standings(self, run: &RunId, ids: &[JobId]) -> Result<Vec<(Standing, Vec<JobId>)>> {
         if let Some(standing) = self.only_standing(run, ids.len()).await? {
             return Ok(vec![(standing, ids.to_vec())]);
         }
@@ -189,7 +193,7 @@ impl Ledger {
 
     /// How all jobs of a run stood whose result is not known, if they are `n` and stood alike: nearly always they do, and
     /// then none has to be looked up by its id.
-    async fn only_standing(&self, run: &RunId, n: usize) -> Result<Option<Standing>> {
+    async fn only_standing(self, run: &RunId, n: usize) -> Result<Option<Standing>> {
         let rows = self.home.fetch(
             "SELECT state, native, count(*) FROM {run_jobs} {by_in_doubt} WHERE run = (SELECT seq FROM {runs} \
              WHERE id = ?1) AND batch IS NOT NULL AND outcome IS NULL GROUP BY state, native LIMIT 2",

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::backend::{Backend, RowCells, RunToken, int, text, texts};
-use super::error::{LedgerError, Result};
-use super::handle::Ledger;
-use super::kept_rows;
-use super::model::RunId;
+use super::Batches;
 use crate::db::{Recorded, Statement, TxJournal};
 use crate::domain::job::JobId;
+use crate::ledger::backend::{Backend, RowCells, RunToken, int, text, texts};
+use crate::ledger::error::{LedgerError, Result};
+use crate::ledger::model::RunId;
+use crate::ledger::snapshots;
 use crate::store::{Journal, JournalEntry, RowCopies, SourceError, TxMarker};
 
 /// The journal of one run, as a store takes it.
@@ -47,7 +47,7 @@ struct SourceJournal {
 impl TxJournal for SourceJournal {
     fn keep(&self, rows: &[(JobId, String)]) -> Vec<Statement> {
         // What cannot be said is not kept, and then the number of rows tells.
-        kept_rows::statements(&self.home, self.token.seq, rows).unwrap_or_default()
+        snapshots::statements(&self.home, self.token.seq, rows).unwrap_or_default()
     }
 
     fn done(&self, ids: &[JobId]) -> Recorded {
@@ -56,21 +56,21 @@ impl TxJournal for SourceJournal {
     }
 }
 
-impl Ledger {
+impl Batches<'_> {
     /// The journal of a run: in the transactions of its batches where the record is in the source and the run is held by this
     /// process.
-    pub fn journal(&self, run: &RunId, copies: RowCopies) -> Arc<dyn Journal> {
+    pub fn journal(self, run: &RunId, copies: RowCopies) -> Arc<dyn Journal> {
         let token = self.home.shared().and_then(|shared| shared.token(run));
         let in_source = token.map(|token| SourceJournal { home: self.home.clone(), token });
         Arc::new(LedgerJournal { home: self.home.clone(), run: run.clone(), copies, in_source })
     }
 
-    /// Those of these jobs of a run whose effect is recorded. Where [`Ledger::is_shared`], that is all of those on which
+    /// Those of these jobs of a run whose effect is recorded. Where [`Ledger::is_shared`](crate::ledger::Ledger::is_shared), that is all of those on which
     /// the run took effect.
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn recorded_done(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<JobId>> {
+    pub async fn recorded_done(self, run: &RunId, ids: &[JobId]) -> Result<Vec<JobId>> {
         let rows = self.home.fetch(
             "SELECT job_id FROM {run_jobs} WHERE batch IS NOT NULL AND outcome = 'done' \
              AND job_id {among ?2} AND {all_known ?2} AND run = (SELECT seq FROM {runs} WHERE id = ?1)",
@@ -81,7 +81,7 @@ impl Ledger {
 }
 
 /// Writes down rows and a transaction of a run; durable on return.
-pub(super) async fn write_entry(
+pub(in crate::ledger) async fn write_entry(
     home: &Backend,
     run: &RunId,
     rows: &[(JobId, String)],
@@ -90,7 +90,7 @@ pub(super) async fn write_entry(
     let mut tx = home.begin().await?;
     let seq = tx.first("SELECT seq FROM {runs} WHERE id = ?1", [text(&run.0)]).await?;
     let seq = seq.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?.int()?;
-    for statement in kept_rows::statements(home, seq, rows)? {
+    for statement in snapshots::statements(home, seq, rows)? {
         tx.run(statement).await?;
     }
     if let Some(TxMarker { transaction, ids }) = marker {

@@ -1,17 +1,17 @@
 //! The transactions of a run that are under way, so that an interrupted one can be asked about.
 
-use super::backend::{LedgerTx, RowCells, int, text};
-use super::error::Result;
-use super::handle::Ledger;
-use super::model::RunId;
+use super::Batches;
 use crate::domain::job::JobId;
+use crate::ledger::backend::{LedgerTx, RowCells, int, text};
+use crate::ledger::error::Result;
+use crate::ledger::model::RunId;
 
-impl Ledger {
+impl Batches<'_> {
     /// The transactions that a run noted since jobs of it are in doubt, each with the jobs that it acted on.
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn transactions(&self, run: &RunId) -> Result<Vec<(String, Vec<JobId>)>> {
+    pub async fn transactions(self, run: &RunId) -> Result<Vec<(String, Vec<JobId>)>> {
         let rows = self.home.fetch(
             "SELECT name, job_ids FROM {transactions} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1)",
             [text(&run.0)],
