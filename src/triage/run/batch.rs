@@ -7,13 +7,20 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::context::RunContext;
 use super::control::Wish;
-use super::executor::{Alike, RunExecutor};
+use super::delivery_monitor::DeliveryMonitor;
+use super::executor::Alike;
+use super::reconcile::Reconciler;
+use super::schedule::Schedule;
 use super::stop_reason::StopReason;
+use super::validate::Screening;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
+use crate::domain::time::Timestamp;
 use crate::ledger::CompletedBatch;
 use crate::store::{Applied, Batch, Deliver, Interrupted, SourceError, Standing};
+use crate::triage::validate::Validate;
 use crate::triage::{lock_retry, undo};
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
@@ -69,7 +76,29 @@ fn is_given_up(error: &SourceError, tries: u32, answer: &BatchResult) -> bool {
     }
 }
 
-impl RunExecutor<'_> {
+/// Applies the action of a run to batches.
+pub(super) struct BatchApplier<'a> {
+    pub(super) context: &'a RunContext<'a>,
+    pub(super) screening: Screening,
+    /// The destination outside the database, where there is one.
+    pub(super) destination: Option<Arc<DeliveryMonitor>>,
+    /// The latest death among the jobs of the run; `None` where that says nothing.
+    pub(super) died_by: Option<Timestamp>,
+    pub(super) schedule: Schedule,
+}
+
+impl<'a> BatchApplier<'a> {
+    pub(super) fn new(context: &'a RunContext<'a>, validator: Option<Arc<dyn Validate>>) -> Self {
+        let deliver = context.options.deliver.clone().filter(|_| context.is_delivered_to_command());
+        Self {
+            context,
+            screening: Screening::new(validator),
+            destination: deliver.map(|to| Arc::new(DeliveryMonitor::new(to))),
+            died_by: None,
+            schedule: Schedule::default(),
+        }
+    }
+
     /// Applies the action to jobs that the ledger has named, by how they stood when they were frozen.
     pub(super) async fn answer(&self, named: Alike, doubtful: bool) -> BatchResult {
         let mut answer = BatchResult::default();
@@ -79,7 +108,7 @@ impl RunExecutor<'_> {
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
             let started = Instant::now();
-            let tried = watched(self.attempt(&part), || self.tell(Some(self.late().to_owned()))).await;
+            let tried = watched(self.attempt(&part), || self.context.tell(Some(self.late().to_owned()))).await;
             answer.elapsed = answer.elapsed.max(started.elapsed());
             part.tries += 1;
             answer.settled.extend(tried.settled);
@@ -90,15 +119,15 @@ impl RunExecutor<'_> {
                 answer.settled.extend(self.given_up(&part, &error).await);
                 continue;
             }
-            let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;
+            let enough = self.context.control.wish() == Wish::Stop || began.elapsed() > self.context.options.patience;
             if !error.retryable() || enough {
                 parts.push(part);
                 answer.untouched = answer.settled.is_empty() && parts.iter().all(|part| !part.doubtful);
                 answer.halt = Some(StopReason::by(error));
                 return answer;
             }
-            self.tell(Some(format!("{error}; trying again")));
-            self.control.rest(pause(self.options.retry, part.tries)).await;
+            self.context.tell(Some(format!("{error}; trying again")));
+            self.context.control.rest(pause(self.context.options.retry, part.tries)).await;
             if error.took_too_long() && part.ids.len() > 1 {
                 let second = part.ids.split_off(part.ids.len() / 2);
                 let halves = [part.ids, second];
@@ -117,19 +146,25 @@ impl RunExecutor<'_> {
     pub(super) fn mask(&self, answer: &mut BatchResult) {
         for CompletedBatch { outcome: (_, result), .. } in &mut answer.settled {
             match result {
-                JobResult::Failed(reason) => *reason = self.desk.redactor.untrusted(reason.clone()),
+                JobResult::Failed(reason) => *reason = self.context.desk.redactor.untrusted(reason.clone()),
                 JobResult::Skipped(SkipReason::NotAccepted(reason)) => {
-                    *reason = self.desk.redactor.prose(reason).into_owned();
+                    *reason = self.context.desk.redactor.prose(reason).into_owned();
                 }
                 JobResult::Done | JobResult::Skipped(_) => {}
             }
         }
-        answer.halt = answer.halt.take().map(|halt| halt.masked(|why| self.desk.redactor.prose(why).into_owned()));
+        answer.halt =
+            answer.halt.take().map(|halt| halt.masked(|why| self.context.desk.redactor.prose(why).into_owned()));
+    }
+
+    /// Whether a command or a validator has the jobs before the database does.
+    pub(super) fn goes_through_others(&self) -> bool {
+        self.context.options.deliver.is_some() || self.screening.is_on()
     }
 
     /// What is told of a batch that is late. What is locked is tried again a few times before that is told.
     fn late(&self) -> &'static str {
-        match self.options.deliver.is_some() || self.screening.is_on() {
+        match self.goes_through_others() {
             true => "no answer yet",
             false => "no answer yet: another session may hold a lock",
         }
@@ -143,8 +178,8 @@ impl RunExecutor<'_> {
     }
 
     pub(super) async fn apply(&self, ids: &[JobId], part: &BatchPart) -> Applied {
-        let intent = &self.run.intent;
-        let undo = match undo::undoing(self.ledger, intent.action, &intent.options, ids).await {
+        let intent = &self.context.run.intent;
+        let undo = match undo::undoing(self.context.ledger, intent.action, &intent.options, ids).await {
             Ok(undo) => undo,
             Err(error) => {
                 let error = SourceError::Input(format!("what was kept cannot be read: {error}"));
@@ -152,18 +187,18 @@ impl RunExecutor<'_> {
             }
         };
         let batch = Batch {
-            action: self.run.intent.action,
+            action: self.context.run.intent.action,
             ids: ids.to_vec(),
             standing: part.standing.clone(),
             died_by: self.died_by,
-            run: self.run.id.0.clone(),
-            options: self.run.intent.options.clone(),
+            run: self.context.run.id.0.clone(),
+            options: self.context.run.intent.options.clone(),
             run_after: self.schedule.instants(ids),
-            deliver: self.handed.clone().map(|to| to as Arc<dyn Deliver>),
-            journal: Some(Arc::clone(&self.journal)),
+            deliver: self.destination.clone().map(|to| to as Arc<dyn Deliver>),
+            journal: Some(Arc::clone(&self.context.journal)),
             undo,
         };
-        lock_retry::apply(self.desk.store.as_ref(), batch, &self.budget).await
+        lock_retry::apply(self.context.desk.store.as_ref(), batch, &self.context.budget).await
     }
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says
@@ -171,7 +206,11 @@ impl RunExecutor<'_> {
     async fn given_up(&self, part: &BatchPart, error: &SourceError) -> Vec<CompletedBatch> {
         let locked = matches!(error, SourceError::Locked(_));
         if part.doubtful {
-            let looked = if locked { Ok(Vec::new()) } else { self.check_rows(part, &error.to_string()).await };
+            let looked = if locked {
+                Ok(Vec::new())
+            } else {
+                Reconciler { context: self.context }.check_rows(part, &error.to_string()).await
+            };
             return looked.unwrap_or_default();
         }
         let result = match locked {

@@ -41,7 +41,7 @@ impl RunExecutor<'_> {
         let mut limits = self.limits();
         let (mut refusals, mut named) = (0, None);
         // What was in doubt is behind us.
-        self.handed.as_ref().map(|handed| handed.accepted());
+        self.applier.destination.as_ref().map(|destination| destination.accepted());
         loop {
             let next = match named.take() {
                 Some(next) => Some(next),
@@ -52,11 +52,11 @@ impl RunExecutor<'_> {
             let answer = self.ask_named(&ids, false).await?;
             limits.size.took(ids.len(), answer.elapsed);
             // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
-            let at_once = self.control.wish() == Wish::Go && limits.rate.wait(Instant::now()).is_zero();
-            let next = if at_once && !self.goes_through_others() { limits.jobs() } else { 0 };
+            let at_once = self.context.control.wish() == Wish::Go && limits.rate.wait(Instant::now()).is_zero();
+            let next = if at_once && !self.applier.goes_through_others() { limits.jobs() } else { 0 };
             named = self.record(UnrecordedBatch { no, ids, answer }, next).await?;
             // A batch of which the destination was given nothing says nothing of it.
-            refusals = match self.handed.as_ref().and_then(|handed| handed.accepted()) {
+            refusals = match self.applier.destination.as_ref().and_then(|destination| destination.accepted()) {
                 Some(true) => 0,
                 Some(false) => refusals + 1,
                 None => refusals,
@@ -66,51 +66,53 @@ impl RunExecutor<'_> {
     }
 
     fn limits(&self) -> BatchLimits {
-        let spread = self.spread();
-        let defers = self.desk.store.info().capabilities.defers;
-        let most = self.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
-        let size = match self.goes_through_others() {
+        let spread = self.context.spread();
+        let defers = self.context.desk.store.info().capabilities.defers;
+        let most = self.context.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.context.options.batch);
+        let size = match self.applier.goes_through_others() {
             true => BatchSize::fixed(most.min(DELIVERY)),
-            false if !self.options.adapts => BatchSize::fixed(most),
+            false if !self.context.options.adapts => BatchSize::fixed(most),
             false => BatchSize::adaptive(most),
         };
-        BatchLimits { size, rate: RateLimit::new(self.rate(spread.filter(|_| !defers))), cap: self.schedule.cap() }
-    }
-
-    /// Whether a command or a validator has the jobs before the database does.
-    fn goes_through_others(&self) -> bool {
-        self.options.deliver.is_some() || self.screening.is_on()
+        BatchLimits {
+            size,
+            rate: RateLimit::new(self.rate(spread.filter(|_| !defers))),
+            cap: self.applier.schedule.cap(),
+        }
     }
 
     /// Names the next batch when its time has come; `None` when every job was named.
     async fn begin(&self, limits: &BatchLimits) -> Result<Option<(BatchNo, Vec<JobId>)>, StopReason> {
-        if self.report.counts().tally.not_started == 0 {
+        if self.context.report.counts().tally.not_started == 0 {
             return Ok(None);
         }
-        self.control.rest(limits.rate.wait(Instant::now())).await;
-        self.allowed().await?;
+        self.context.control.rest(limits.rate.wait(Instant::now())).await;
+        self.context.allowed().await?;
         let jobs = limits.jobs();
         let begun = self
-            .record_until_written(false, || self.ledger.batches().begin(&self.run.id, jobs, Timestamp::now()))
+            .context
+            .record_until_written(false, || {
+                self.context.ledger.batches().begin(&self.context.run.id, jobs, Timestamp::now())
+            })
             .await?;
-        self.report.counts().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
+        self.context.report.counts().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
         Ok(begun)
     }
 
     /// Takes in that `jobs`, the last that were named, are worked on from now.
     fn set_out(&mut self, jobs: usize, rate: &mut RateLimit) {
         let before = {
-            let tally = &self.report.counts().tally;
+            let tally = &self.context.report.counts().tally;
             (tally.planned - tally.not_started).saturating_sub(jobs as u64)
         };
-        self.schedule.begin(before, Timestamp::now());
+        self.applier.schedule.begin(before, Timestamp::now());
         rate.started(jobs, Instant::now());
     }
 
     /// Stops a run of which whoever has its jobs first takes none.
     fn stop_if_refused(&self, refusals: u32) -> Result<(), StopReason> {
-        let silent = self.screening.silent();
-        let rest = self.report.counts().tally.not_started;
+        let silent = self.applier.screening.silent();
+        let rest = self.context.report.counts().tally.not_started;
         if silent >= REFUSALS && rest > 0 {
             return Err(StopReason::Because(format!("the validator answered for no job of {silent} batches in a row")));
         }
@@ -122,39 +124,41 @@ impl RunExecutor<'_> {
 
     /// Jobs a second at the most: what was asked for now or with the plan, and what spreads the replay itself.
     fn rate(&self, spread: Option<Spread>) -> Option<f64> {
-        let asked = self.options.rate.or(self.run.intent.options.pacing.rate);
+        let asked = self.context.options.rate.or(self.context.run.intent.options.pacing.rate);
         let spread = spread.map(Spread::rate);
         [asked, spread].into_iter().flatten().reduce(f64::min)
     }
 
     /// Rows that another session held get one more try, at the pace of the others.
     pub(super) async fn sweep(&mut self) -> Result<(), StopReason> {
-        let defers = self.desk.store.info().capabilities.defers;
-        let mut pace = RateLimit::new(self.rate(self.spread().filter(|_| !defers)));
-        let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
+        let defers = self.context.desk.store.info().capabilities.defers;
+        let mut pace = RateLimit::new(self.rate(self.context.spread().filter(|_| !defers)));
+        let most = pace.cap(self.context.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
         let mut after = 0;
         loop {
             let locked = self
+                .context
                 .record_until_written(false, || {
-                    self.ledger.cohorts().jobs(&self.run.id, CohortPart::Locked, after, most)
+                    self.context.ledger.cohorts().jobs(&self.context.run.id, CohortPart::Locked, after, most)
                 })
                 .await?;
             let Some(last) = locked.last() else { return Ok(()) };
             if after == 0 {
                 // Time for the sessions that held rows to let go of them.
-                self.control.rest(self.options.retry * 2).await;
+                self.context.control.rest(self.context.options.retry * 2).await;
             }
             after = last.ord;
-            self.control.rest(pace.wait(Instant::now())).await;
-            self.allowed().await?;
+            self.context.control.rest(pace.wait(Instant::now())).await;
+            self.context.allowed().await?;
             pace.started(locked.len(), Instant::now());
             let no = self
+                .context
                 .record_until_written(false, || {
-                    self.ledger.batches().begin_again(&self.run.id, &locked, Timestamp::now())
+                    self.context.ledger.batches().begin_again(&self.context.run.id, &locked, Timestamp::now())
                 })
                 .await?;
-            self.report.counts().tally.begin_again(&SkipReason::Locked, locked.len() as u64);
-            self.schedule.place(&locked);
+            self.context.report.counts().tally.begin_again(&SkipReason::Locked, locked.len() as u64);
+            self.applier.schedule.place(&locked);
             let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
             self.apply_batch(no, ids, false).await?;
         }

@@ -3,8 +3,10 @@
 mod batch;
 mod batch_size;
 mod batches;
+mod context;
 mod control;
 mod delivery_monitor;
+mod erase;
 mod executor;
 mod preflight;
 mod progress;

@@ -5,21 +5,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::batch::{BatchResult, pause};
+use super::batch::BatchResult;
 use super::batch_size::Meter;
-use super::control::Wish;
 use super::executor::RunExecutor;
 use super::stop_reason::StopReason;
 use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, CompletedBatch, LedgerError, Results, RunState, RunTally};
+use crate::ledger::{BatchNo, CompletedBatch, Results, RunState, RunTally};
 use crate::triage::progress::RunProgress;
 
 /// What is told of a run while it goes on, and to whom.
 pub(super) struct Report<'a> {
-    progress: &'a watch::Sender<RunProgress>,
+    pub(super) progress: &'a watch::Sender<RunProgress>,
     counts: Mutex<ReportedCounts>,
 }
 
@@ -60,64 +59,36 @@ impl RunExecutor<'_> {
         let next = if answer.halt.is_none() { next } else { 0 };
         let mut begun = None;
         if answer.untouched {
-            self.record_until_written(false, || self.ledger.batches().release(&self.run.id, no)).await?;
-            self.report.counts().tally.release(ids.len() as u64);
+            self.context
+                .record_until_written(false, || self.context.ledger.batches().release(&self.context.run.id, no))
+                .await?;
+            self.context.report.counts().tally.release(ids.len() as u64);
         } else {
             let settled = &answer.settled;
             let results = Results { settled, is_all: settled.len() == ids.len() };
-            let entry = || self.ledger.batches().finish_and_begin(&self.run.id, no, results, next, Timestamp::now());
-            begun = self.record_until_written(true, entry).await?;
+            let entry = || {
+                self.context.ledger.batches().finish_and_begin(
+                    &self.context.run.id,
+                    no,
+                    results,
+                    next,
+                    Timestamp::now(),
+                )
+            };
+            begun = self.context.record_until_written(true, entry).await?;
             let done = settled.iter().filter(|settled| settled.outcome.1 == JobResult::Done).count();
-            log::batch(&self.run.id.0, no.0, ids.len(), done);
-            let mut told = self.report.counts();
+            log::batch(&self.context.run.id.0, no.0, ids.len(), done);
+            let mut told = self.context.report.counts();
             for CompletedBatch { outcome: (_, result), .. } in settled {
                 told.tally.resolve_doubt(result);
             }
             told.meter.completed(settled.len() as u64, Instant::now());
         }
-        self.tell(None);
-        self.report.counts().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
+        self.context.tell(None);
+        self.context.report.counts().tally.begin(begun.as_ref().map_or(0, |(_, ids)| ids.len() as u64));
         match answer.halt {
             Some(halt) => Err(halt),
             None => Ok(begun),
         }
-    }
-
-    /// An entry of the record, tried again while that is full, locked or away: until `results` stand there nobody else knows
-    /// of them, and some layouts keep no trace by which they could be found out; and a record in the source is away
-    /// whenever the source is.
-    pub(super) async fn record_until_written<T, F>(&self, results: bool, entry: impl Fn() -> F) -> Result<T, StopReason>
-    where
-        F: Future<Output = Result<T, LedgerError>>,
-    {
-        let (began, mut tries) = (Instant::now(), 0);
-        loop {
-            let error = match entry().await {
-                Ok(kept) => return Ok(kept),
-                Err(error) => error,
-            };
-            tries += 1;
-            let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;
-            let hopeless = !results && !self.records_with_effect();
-            if enough || hopeless || !matches!(error, LedgerError::Unusable { .. }) {
-                return Err(error.into());
-            }
-            self.tell(Some(format!("{error}; trying again")));
-            self.control.rest(pause(self.options.retry, tries)).await;
-        }
-    }
-
-    /// Tells how far the run has got.
-    pub(super) fn tell(&self, waiting: Option<String>) {
-        let waiting = waiting.map(|why| self.desk.redactor.prose(&why).into_owned());
-        let (now, told) = (Instant::now(), self.report.counts());
-        self.report.progress.send_replace(RunProgress {
-            run: self.run.id.clone(),
-            state: told.state,
-            tally: told.tally.clone(),
-            rate: told.meter.rate(now),
-            eta: told.meter.eta(told.tally.not_started + told.tally.in_doubt, now),
-            waiting,
-        });
     }
 }

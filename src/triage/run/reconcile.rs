@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::batch::{BatchPart, Tried, tried};
-use super::executor::RunExecutor;
+use super::batch::{BatchApplier, BatchPart, Tried, tried};
+use super::context::RunContext;
 use super::tx_status::TxStatusByJob;
 use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
 use crate::domain::job::{JobId, State};
@@ -29,16 +29,17 @@ const REMOVED: &str =
     "in doubt: interrupted, and the row is gone since: purged by this run, or removed by somebody else";
 const STILL_HELD: &str = "the interrupted transaction has not ended";
 
-impl RunExecutor<'_> {
+impl BatchApplier<'_> {
     /// Settles jobs of an interrupted batch: what still is as it was is acted on, what shows the effect is done.
     pub(super) async fn reconcile(&self, part: &BatchPart) -> Tried {
+        let reconciler = Reconciler { context: self.context };
         let ids = &part.ids;
-        let outside = self.is_delivered_to_command();
-        let same = part.standing.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
+        let outside = self.context.is_delivered_to_command();
+        let same = part.standing.state == Some(State::Retrying) && self.context.run.intent.action == Action::Replay;
         let sorted = match (outside, same) {
-            _ if self.records_with_effect() => self.not_recorded(ids).await,
-            (true, _) => self.undelivered(ids).await,
-            (false, true) => self.check_rows(part, SAME).await.map(|settled| (Vec::new(), settled)),
+            _ if self.context.records_with_effect() => reconciler.not_recorded(ids).await,
+            (true, _) => reconciler.undelivered(ids).await,
+            (false, true) => reconciler.check_rows(part, SAME).await.map(|settled| (Vec::new(), settled)),
             (false, false) => Ok((ids.clone(), Vec::new())),
         };
         let (open, mut settled) = match sorted {
@@ -62,7 +63,7 @@ impl RunExecutor<'_> {
             }
         }
         let looked_at: Vec<JobId> = doubtful.iter().map(|(id, _)| id.clone()).collect();
-        match self.classify_all(doubtful).await {
+        match reconciler.classify_all(doubtful).await {
             Ok(judged) => settled.extend(judged),
             Err(error) => {
                 left.extend(looked_at);
@@ -71,18 +72,25 @@ impl RunExecutor<'_> {
         }
         Tried { settled, left, broke }
     }
+}
 
+/// Finds out what became of jobs in doubt, by looking only.
+pub(super) struct Reconciler<'a> {
+    pub(super) context: &'a RunContext<'a>,
+}
+
+impl Reconciler<'_> {
     /// Settles jobs of an interrupted batch by looking only; what is as it was failed for `reason`.
     pub(super) async fn check_rows(&self, part: &BatchPart, reason: &str) -> Result<Vec<CompletedBatch>, SourceError> {
         let ids = &part.ids;
         let states = self.states(ids).await?;
-        let untouched = part.standing.state.unwrap_or(self.run.intent.action.profile().usual_state());
+        let untouched = part.standing.state.unwrap_or(self.context.run.intent.action.profile().usual_state());
         let mut settled = Vec::new();
         let mut doubtful = Vec::new();
         for id in ids {
             match states.get(id) {
                 // Brought back to the state that it was frozen with: only what was kept tells the two apart.
-                _ if self.run.intent.action.needs_kept() => {
+                _ if self.context.run.intent.action.needs_kept() => {
                     doubtful.push((id.clone(), JobResult::Failed(reason.into())));
                 }
                 Some(state) if *state == untouched => {
@@ -102,7 +110,7 @@ impl RunExecutor<'_> {
         let (done, open): (Vec<JobId>, Vec<JobId>) = ids.iter().cloned().partition(|id| done.contains(id));
         let settle = |id| CompletedBatch { outcome: (id, JobResult::Done), note: Some(COMMITTED) };
         let done = done.into_iter().map(settle);
-        if !self.is_delivered_to_command() {
+        if !self.context.is_delivered_to_command() {
             return Ok((open, done.collect()));
         }
         let (open, settled) = self.undelivered(&open).await?;
@@ -146,60 +154,57 @@ impl RunExecutor<'_> {
             brought_back: self.brought_back(&ids, &states).await?,
             states,
         };
-        let action = self.run.intent.action;
+        let action = self.context.run.intent.action;
         Ok(outcomes.into_iter().map(|outcome| evidence.classify(action, outcome)).collect())
     }
 
     async fn states(&self, ids: &[JobId]) -> Result<HashMap<JobId, State>, SourceError> {
-        let rows = self.desk.store.rows(ids, &self.budget).await?;
+        let rows = self.context.desk.store.rows(ids, &self.context.budget).await?;
         Ok(rows.into_iter().map(|entry| (entry.row.id, entry.row.state)).collect())
     }
 
-    /// Whether the jobs go to a destination outside the database.
-    pub(super) fn is_delivered_to_command(&self) -> bool {
-        self.options.deliver.is_some() && self.run.intent.action == Action::Replay
-    }
-
     async fn traces(&self, ids: &[JobId]) -> Result<Traces, SourceError> {
-        let Run { id, intent, .. } = self.run;
-        let traced = self.desk.reconcile()?.traced(intent.action, &id.0, ids, &self.budget).await?;
+        let Run { id, intent, .. } = self.context.run;
+        let traced = self.context.desk.reconcile()?.traced(intent.action, &id.0, ids, &self.context.budget).await?;
         Ok(Traces(traced.map(HashSet::from_iter)))
     }
 
     async fn replay_statuses(&self, ids: &[JobId]) -> Result<HashMap<JobId, ReplayStatus>, SourceError> {
-        if ids.is_empty() || self.run.intent.action != Action::Replay {
+        if ids.is_empty() || self.context.run.intent.action != Action::Replay {
             return Ok(HashMap::new());
         }
-        let kept = match self.desk.store.info().capabilities.outcomes_need_copies {
-            true => self.ledger.snapshots().get(&self.run.id, ids).await.map_err(SourceError::from)?,
+        let kept = match self.context.desk.store.info().capabilities.outcomes_need_copies {
+            true => self.context.ledger.snapshots().get(&self.context.run.id, ids).await.map_err(SourceError::from)?,
             false => Vec::new(),
         };
-        Ok(self.desk.store.outcomes(ids, &kept, &self.budget).await?.into_iter().collect())
+        Ok(self.context.desk.store.outcomes(ids, &kept, &self.context.budget).await?.into_iter().collect())
     }
 
     /// The jobs whose row stands again as it was kept; where nothing was kept, those that are dead again.
     async fn brought_back(&self, ids: &[JobId], states: &HashMap<JobId, State>) -> Result<Vec<JobId>, SourceError> {
-        let intent = &self.run.intent;
+        let intent = &self.context.run.intent;
         if !intent.action.needs_kept() {
             return Ok(Vec::new());
         }
-        let undoing = undo::undoing(self.ledger, intent.action, &intent.options, ids).await;
+        let undoing = undo::undoing(self.context.ledger, intent.action, &intent.options, ids).await;
         let kept = undoing.map_err(|e| SourceError::Input(e.to_string()))?.map(|undo| undo.kept).unwrap_or_default();
-        let mut back = self.desk.reconcile()?.as_kept(&kept, &self.budget).await?;
+        let mut back = self.context.desk.reconcile()?.as_kept(&kept, &self.context.budget).await?;
         let bare = ids.iter().filter(|id| !kept.iter().any(|(known, _)| known == *id));
         back.extend(bare.filter(|id| states.get(*id) == Some(&State::Dead)).cloned());
         Ok(back)
     }
 
     async fn archived(&self, ids: &[JobId]) -> Result<Vec<JobId>, SourceError> {
-        match self.run.intent.action {
+        let RunContext { desk, ledger, run, budget, .. } = self.context;
+        match run.intent.action {
             _ if ids.is_empty() => return Ok(Vec::new()),
-            Action::Archive => return self.desk.reconcile()?.archived(&self.run.id.0, ids, &self.budget).await,
+            Action::Archive => {
+                return desk.reconcile()?.archived(&run.id.0, ids, budget).await;
+            }
             Action::Discard => {}
             _ => return Ok(Vec::new()),
         }
-        let rows =
-            self.ledger.snapshots().get(&self.run.id, ids).await.map_err(|e| SourceError::Input(e.to_string()))?;
+        let rows = ledger.snapshots().get(&run.id, ids).await.map_err(|e| SourceError::Input(e.to_string()))?;
         Ok(rows.into_iter().map(|(id, _)| id).collect())
     }
 }

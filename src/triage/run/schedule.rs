@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::batch_size::Spread;
-use super::executor::RunExecutor;
-use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::ledger::RunJob;
@@ -84,14 +82,5 @@ impl Schedule {
         let jobs = i64::try_from(ids.len()).unwrap_or(i64::MAX);
         let due = ids.iter().filter_map(|id| self.dues.get(id)).max().copied().or(self.due);
         due.map(|due| Timestamp(due.0.saturating_add(self.told.fetch_add(jobs, Ordering::Relaxed))))
-    }
-}
-
-impl RunExecutor<'_> {
-    /// How replayed jobs are spread over a time, where that was asked for. Counted from the first start of the run, so
-    /// that it goes on where it was.
-    pub(super) fn spread(&self) -> Option<Spread> {
-        let over = self.run.intent.options.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
-        Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.report.counts().tally.planned))
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::executor::RunExecutor;
+use super::reconcile::Reconciler;
 use crate::domain::job::JobId;
 use crate::ledger::LedgerError;
 use crate::store::{Evidence, SourceError, TxStatus};
@@ -39,10 +39,10 @@ impl TxStatusByJob {
     }
 }
 
-impl RunExecutor<'_> {
+impl Reconciler<'_> {
     /// Those of these jobs that were recorded as done along with the effect, where the record is in the source.
     pub(super) async fn recorded(&self, ids: &[JobId]) -> Result<Vec<JobId>, SourceError> {
-        let done = self.ledger.batches().recorded_done(&self.run.id, ids).await;
+        let done = self.context.ledger.batches().recorded_done(&self.context.run.id, ids).await;
         done.map_err(|e| match e {
             LedgerError::Unusable { .. } => SourceError::Unreachable(e.to_string()),
             other => SourceError::Input(other.to_string()),
@@ -50,17 +50,22 @@ impl RunExecutor<'_> {
     }
 
     pub(super) async fn tx_status(&self, ids: &[JobId]) -> Result<TxStatusByJob, SourceError> {
-        if self.records_with_effect() {
+        if self.context.records_with_effect() {
             // What is not there did not happen, but for what a command may have had before it could be written down.
-            let others = if self.is_delivered_to_command() { TxStatus::Unknown } else { TxStatus::Undone };
+            let others = if self.context.is_delivered_to_command() { TxStatus::Unknown } else { TxStatus::Undone };
             return Ok(TxStatusByJob::recorded(self.recorded(ids).await?, others));
         }
         let wanted: HashSet<&JobId> = ids.iter().collect();
-        let notes =
-            self.ledger.batches().transactions(&self.run.id).await.map_err(|e| SourceError::Input(e.to_string()))?;
+        let notes = self
+            .context
+            .ledger
+            .batches()
+            .transactions(&self.context.run.id)
+            .await
+            .map_err(|e| SourceError::Input(e.to_string()))?;
         // No transaction commits before it was noted: where none was, nothing happened.
-        let noted =
-            self.desk.store.info().capabilities.evidence == Evidence::Transaction && !self.is_delivered_to_command();
+        let noted = self.context.desk.store.info().capabilities.evidence == Evidence::Transaction
+            && !self.context.is_delivered_to_command();
         let others = if noted { TxStatus::Undone } else { TxStatus::Unknown };
         let mut tx_status = TxStatusByJob { known: HashMap::new(), others };
         for (name, mut jobs) in notes {
@@ -68,7 +73,7 @@ impl RunExecutor<'_> {
             if jobs.is_empty() {
                 continue;
             }
-            let status = self.desk.reconcile()?.tx_status(&name, &self.budget).await?;
+            let status = self.context.desk.reconcile()?.tx_status(&name, &self.context.budget).await?;
             jobs.into_iter().for_each(|id| tx_status.add(id, status));
         }
         Ok(tx_status)

@@ -4,15 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::batch::BatchPart;
-use super::executor::RunExecutor;
+use super::batch::{BatchApplier, BatchPart};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobDetail, JobId};
 use crate::store::{Applied, Interrupted, Message, SourceError, Standing, StoreExt};
 use crate::triage::validate::{Validate, message};
 
 /// The validator of a run, and how it answers.
-#[derive(Default)]
 pub(super) struct Screening {
     validator: Option<Arc<dyn Validate>>,
     /// Batches in a row for which it gave no answer at all.
@@ -35,7 +33,7 @@ impl Screening {
     }
 }
 
-impl RunExecutor<'_> {
+impl BatchApplier<'_> {
     /// Applies the action to jobs that the validator of the run accepts, or to all where it has none.
     pub(super) async fn screened(&self, ids: &[JobId], part: &BatchPart) -> Applied {
         let Some(validator) = &self.screening.validator else { return self.apply(ids, part).await };
@@ -69,7 +67,7 @@ impl RunExecutor<'_> {
 
     /// What the validator is to read of the jobs that still are as they were chosen, and what is to be said of the others.
     async fn read(&self, ids: &[JobId], standing: &Standing) -> Result<(Vec<Message>, Vec<JobOutcome>), SourceError> {
-        let details = self.desk.store.details(ids, &self.budget).await?;
+        let details = self.context.desk.store.details(ids, &self.context.budget).await?;
         let mut found: HashMap<&JobId, &JobDetail> = details.iter().map(|detail| (&detail.row.id, detail)).collect();
         let (mut asked, mut outcomes) = (Vec::new(), Vec::new());
         for id in ids {
