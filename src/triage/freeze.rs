@@ -6,7 +6,7 @@ use thiserror::Error;
 
 pub use self::collect::Missing;
 use self::collect::{CollectedCohort, Freezer, LeftOut, Tell};
-use super::plan::{ActionScope, Plan};
+use super::plan::{ActionScope, CohortBreakdown, Plan};
 use super::progress::FreezeProgress;
 use super::replay_limit::{self, times};
 use super::{StoreContext, plan_notes, undo, validate};
@@ -342,9 +342,11 @@ async fn plan(
         action: ask.action,
         filter: None,
         count,
-        by_error: plan_notes::shares(&split.by_error, count),
-        by_class: plan_notes::shares(&split.by_class, count),
-        span: split.span,
+        breakdown: CohortBreakdown {
+            by_error: plan_notes::shares(&split.by_error, count),
+            by_class: plan_notes::shares(&split.by_class, count),
+            span: split.span,
+        },
         sample,
         warnings: told,
         options: ask.options.clone(),

@@ -33,12 +33,8 @@ pub struct Plan {
     pub filter: Option<String>,
     /// How many jobs.
     pub count: u64,
-    /// By error class, the largest first; the rest summed up under `None` when there are many.
-    pub by_error: Vec<CohortShare>,
-    /// By job class, the largest first.
-    pub by_class: Vec<CohortShare>,
-    /// Oldest and newest death among them.
-    pub span: Option<(Timestamp, Timestamp)>,
+    /// How they divide.
+    pub breakdown: CohortBreakdown,
     /// A few of them as an example.
     pub sample: Vec<JobRow>,
     /// What speaks against it, in sentences: replayed before, would not be accepted, near retention.
@@ -53,6 +49,17 @@ pub struct Plan {
     pub creates: Option<Preparation>,
     /// What it takes to confirm.
     pub confirm: Confirm,
+}
+
+/// How a cohort divides.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CohortBreakdown {
+    /// By error class, the largest first; the rest summed up under `None` when there are many.
+    pub by_error: Vec<CohortShare>,
+    /// By job class, the largest first.
+    pub by_class: Vec<CohortShare>,
+    /// Oldest and newest death among them.
+    pub span: Option<(Timestamp, Timestamp)>,
 }
 
 /// A part of a cohort.

@@ -110,7 +110,7 @@ async fn a_receipts_numbers_are_those_of_the_tables() {
             let before = dead(&db, layout).await;
             let plan = plan(&desk, &ledger, "state:dead", Action::Replay).await;
             assert_eq!(plan.count, before, "{layout:?} on {:?}", db.engine);
-            assert_eq!(plan.by_error.iter().map(|share| share.n).sum::<u64>(), before);
+            assert_eq!(plan.breakdown.by_error.iter().map(|share| share.n).sum::<u64>(), before);
             let receipt = go(&desk, &ledger, &plan.run).await;
             assert!(receipt.is_complete(), "{layout:?} on {:?}: {receipt:?}", db.engine);
             assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before));
@@ -439,7 +439,7 @@ async fn a_secret_that_a_row_or_a_server_quotes_goes_on_no_record() {
         let scope = ActionScope::Filter(Filter::parse("state:dead").expect("a filter"));
         let ask = Ask { options, ..Ask::new(scope, Action::Replay, Timestamp::now()) };
         let plan = freeze(&desk, &ledger, ask, &budget(), |_| {}).await.expect("a plan");
-        let splits = format!("{:?} {:?} {:?}", plan.by_error, plan.by_class, plan.warnings);
+        let splits = format!("{:?} {:?} {:?}", plan.breakdown.by_error, plan.breakdown.by_class, plan.warnings);
         let receipt = go(&desk, &ledger, &plan.run).await;
         assert_eq!(receipt.run.tally.failed_total(), 30, "{receipt:?}");
         let jobs = ledger.cohorts().jobs(&plan.run, CohortPart::All, 0, 100).await.expect("jobs");

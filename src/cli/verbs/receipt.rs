@@ -13,7 +13,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::run_options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::ledger::{Run, RunTally};
+use crate::ledger::{Run, RunIntent, RunTally};
 use crate::triage::plan::{CohortShare, Plan};
 use crate::triage::run::Receipt;
 use crate::triage::undo::CAN;
@@ -32,12 +32,8 @@ pub struct PlanRecord<'a> {
     run: &'a str,
     action: &'static str,
     filter: Cow<'a, str>,
-    count: u64,
-    by_error: Vec<ShareRecord<'a>>,
-    by_class: Vec<ShareRecord<'a>>,
-    oldest: Option<String>,
-    newest: Option<String>,
-    sample: Vec<RowRecord<'a>>,
+    #[serde(flatten)]
+    cohort: CohortRecord<'a>,
     options: &'a Options,
     /// The table that is created for it, and how.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,6 +43,17 @@ pub struct PlanRecord<'a> {
     /// Of an undo: how many jobs can be undone, and how many cannot, by reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     outlook: Vec<ReasonRecord<'a>>,
+}
+
+/// The jobs of a plan, in numbers.
+#[derive(Default, Serialize)]
+struct CohortRecord<'a> {
+    count: u64,
+    by_error: Vec<ShareRecord<'a>>,
+    by_class: Vec<ShareRecord<'a>>,
+    oldest: Option<String>,
+    newest: Option<String>,
+    sample: Vec<RowRecord<'a>>,
 }
 
 #[derive(Serialize)]
@@ -75,12 +82,14 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
             run: &plan.run.0,
             action: plan.action.word(),
             filter: typed(plan.filter.as_deref().unwrap_or_default()),
-            count: plan.count,
-            by_error: plan.by_error.iter().map(ShareRecord::from).collect(),
-            by_class: plan.by_class.iter().map(ShareRecord::from).collect(),
-            oldest: plan.span.map(|(from, _)| from.to_rfc3339()),
-            newest: plan.span.map(|(_, to)| to.to_rfc3339()),
-            sample: plan.sample.iter().map(RowRecord::from).collect(),
+            cohort: CohortRecord {
+                count: plan.count,
+                by_error: plan.breakdown.by_error.iter().map(ShareRecord::from).collect(),
+                by_class: plan.breakdown.by_class.iter().map(ShareRecord::from).collect(),
+                oldest: plan.breakdown.span.map(|(from, _)| from.to_rfc3339()),
+                newest: plan.breakdown.span.map(|(_, to)| to.to_rfc3339()),
+                sample: plan.sample.iter().map(RowRecord::from).collect(),
+            },
             options: &plan.options,
             creates: plan.creates.as_ref().map(|made| CreatesRecord { table: &made.creates, ddl: &made.ddl }),
             warnings: &plan.warnings,
@@ -97,12 +106,7 @@ impl<'a> PlanRecord<'a> {
             run: &run.id.0,
             action: run.intent.action.word(),
             filter: typed(&run.intent.resolved),
-            count: 0,
-            by_error: Vec::new(),
-            by_class: Vec::new(),
-            oldest: None,
-            newest: None,
-            sample: Vec::new(),
+            cohort: CohortRecord::default(),
             options: &run.intent.options,
             creates: None,
             warnings: &[],
@@ -119,6 +123,19 @@ pub struct RunRecord<'a> {
     home: &'static str,
     action: &'static str,
     state: &'static str,
+    #[serde(flatten)]
+    intent: IntentRecord<'a>,
+    started_at: Option<String>,
+    ended_at: Option<String>,
+    /// Why it was stopped before its end; only the receipt knows, and `null` says nothing.
+    halted: Option<&'a str>,
+    #[serde(flatten)]
+    tally: TallyRecord<'a>,
+}
+
+/// What a run was planned for.
+#[derive(Serialize)]
+struct IntentRecord<'a> {
     source: &'a str,
     store: &'a str,
     filter: Cow<'a, str>,
@@ -129,10 +146,11 @@ pub struct RunRecord<'a> {
     /// Where its jobs go, of a replay and of its undo.
     destination: Option<DestinationRecord<'a>>,
     frozen_at: String,
-    started_at: Option<String>,
-    ended_at: Option<String>,
-    /// Why it was stopped before its end; only the receipt knows, and `null` says nothing.
-    halted: Option<&'a str>,
+}
+
+/// What became of the jobs of a run.
+#[derive(Serialize)]
+struct TallyRecord<'a> {
     planned: u64,
     done: u64,
     skipped: Vec<ReasonRecord<'a>>,
@@ -163,13 +181,24 @@ struct ReasonRecord<'a> {
 
 impl<'a> From<&'a Run> for RunRecord<'a> {
     fn from(run: &'a Run) -> Self {
-        let (intent, tally) = (&run.intent, &run.tally);
-        let operator = &intent.operator;
         Self {
             run: &run.id.0,
             home: run.place.word(),
-            action: intent.action.word(),
+            action: run.intent.action.word(),
             state: run.state.word(),
+            intent: IntentRecord::from(&run.intent),
+            started_at: run.started_at.map(Timestamp::to_rfc3339),
+            ended_at: run.ended_at.map(Timestamp::to_rfc3339),
+            halted: None,
+            tally: TallyRecord::from(&run.tally),
+        }
+    }
+}
+
+impl<'a> From<&'a RunIntent> for IntentRecord<'a> {
+    fn from(intent: &'a RunIntent) -> Self {
+        let operator = &intent.operator;
+        Self {
             source: &intent.source,
             store: &intent.store,
             filter: typed(&intent.filter),
@@ -184,9 +213,13 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
             options: &intent.options,
             destination: intent.destination.as_ref().map(|to| DestinationRecord { to: to.word(), name: to.name() }),
             frozen_at: intent.frozen_at.to_rfc3339(),
-            started_at: run.started_at.map(Timestamp::to_rfc3339),
-            ended_at: run.ended_at.map(Timestamp::to_rfc3339),
-            halted: None,
+        }
+    }
+}
+
+impl<'a> From<&'a RunTally> for TallyRecord<'a> {
+    fn from(tally: &'a RunTally) -> Self {
+        Self {
             planned: tally.planned,
             done: tally.done,
             skipped: tally.skipped.iter().map(|(reason, n)| ReasonRecord { reason, n: *n }).collect(),
@@ -211,7 +244,7 @@ pub fn plan(out: &mut impl Write, plan: &Plan, width: Option<usize>) -> io::Resu
         let filter = if filter.is_empty() { "none: all dead jobs" } else { filter };
         facts.tell("filter", &Clean::line(&typed(filter)))?;
     }
-    if let Some((from, to)) = plan.span {
+    if let Some((from, to)) = plan.breakdown.span {
         facts.tell("died", &format!("{from} … {to}"))?;
     }
     if !plan.options.is_plain() {
@@ -227,8 +260,8 @@ pub fn plan(out: &mut impl Write, plan: &Plan, width: Option<usize>) -> io::Resu
         let what = if what == CAN { what.clone() } else { format!("cannot: {}", Clean::line(what)) };
         facts.count("now", *n, &what)?;
     }
-    shares(&mut facts, "by error", &plan.by_error)?;
-    shares(&mut facts, "by class", &plan.by_class)?;
+    shares(&mut facts, "by error", &plan.breakdown.by_error)?;
+    shares(&mut facts, "by class", &plan.breakdown.by_class)?;
     for warning in &plan.warnings {
         facts.tell("warning", &Clean::line(warning))?;
     }

@@ -48,11 +48,9 @@ pub(super) struct Freezer<'a> {
     /// Jobs that may still be added.
     left: u64,
     gathered: Vec<Frozen>,
-    census: CohortStats,
+    collected: CollectedCohort,
     progress: FreezeProgress,
     guard: ReplayLimit<'a>,
-    unfit: LeftOutBy,
-    cautions: BTreeMap<String, u64>,
     masker: Masker,
     on_progress: Tell<'a>,
 }
@@ -61,6 +59,7 @@ pub(super) struct Freezer<'a> {
 pub(super) type LeftOutBy = BTreeMap<String, (u64, Option<Timestamp>)>;
 
 /// What came of a scope.
+#[derive(Default)]
 pub(super) struct CollectedCohort {
     /// The cohort, in numbers.
     pub census: CohortStats,
@@ -71,6 +70,7 @@ pub(super) struct CollectedCohort {
 }
 
 /// Jobs of a scope that are not in the cohort.
+#[derive(Default)]
 pub(super) struct LeftOut {
     /// Named, and not there.
     pub missing: Missing,
@@ -146,11 +146,9 @@ impl<'a> Freezer<'a> {
             budget,
             left: ask.limit.unwrap_or(u64::MAX),
             gathered: Vec::new(),
-            census: CohortStats::default(),
+            collected: CollectedCohort::default(),
             progress: NOTHING,
             guard: ReplayLimit::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
-            unfit: LeftOutBy::default(),
-            cautions: BTreeMap::new(),
             masker: Masker::new(Arc::clone(&desk.redactor)),
             on_progress,
         }
@@ -175,8 +173,9 @@ impl<'a> Freezer<'a> {
             (ActionScope::Filter(_), None) => Missing::default(),
         };
         self.write(0).await?;
-        let left_out = LeftOut { missing, barred: self.guard.barred, unfit: self.unfit };
-        Ok(CollectedCohort { census: self.census, left_out, cautions: self.cautions })
+        self.collected.left_out.missing = missing;
+        self.collected.left_out.barred = self.guard.barred;
+        Ok(self.collected)
     }
 
     async fn filtered(&mut self, filter: &Filter) -> Result<Missing, PlanError> {
@@ -275,7 +274,7 @@ impl<'a> Freezer<'a> {
             self.desk.store.plan().unfit(self.action, &ids, by_state, self.budget).await?.into_iter().collect();
         jobs.retain(|job| !unfit.contains_key(&job.id));
         for Ineligible { because, since } in unfit.into_values() {
-            let (jobs, first) = self.unfit.entry(because).or_insert((0, since));
+            let (jobs, first) = self.collected.left_out.unfit.entry(because).or_insert((0, since));
             *jobs += 1;
             *first = (*first).into_iter().chain(since).min();
         }
@@ -292,7 +291,7 @@ impl<'a> Freezer<'a> {
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
         for (caution, jobs) in self.desk.store.plan().cautions(self.action, &ids, self.budget).await? {
-            *self.cautions.entry(caution).or_default() += jobs;
+            *self.collected.cautions.entry(caution).or_default() += jobs;
         }
         // What a job was frozen with is told by receipts and splits too, and by others than its database.
         for class in jobs.iter_mut().flat_map(|job| [&mut job.error_class, &mut job.job_class]) {
@@ -300,7 +299,7 @@ impl<'a> Freezer<'a> {
         }
         self.left -= jobs.len() as u64;
         self.progress.frozen += jobs.len() as u64;
-        self.census.add(&jobs);
+        self.collected.census.add(&jobs);
         self.gathered.extend(jobs);
         (self.on_progress)(self.progress);
         Ok(())

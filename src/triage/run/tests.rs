@@ -95,8 +95,8 @@ fn dropped() -> SourceError {
 async fn a_cohort_is_replayed_whole_and_what_arrived_later_is_not_touched() {
     let bench = Bench::new(25).await;
     let plan = bench.plan(ActionScope::Filter(Filter::all()), Action::Replay).await.unwrap();
-    assert_eq!((plan.count, plan.sample.len(), plan.by_error.len()), (25, 5, 2));
-    assert_eq!((plan.span, plan.notes.len()), (Some((Timestamp(0), Timestamp(24))), 1));
+    assert_eq!((plan.count, plan.sample.len(), plan.breakdown.by_error.len()), (25, 5, 2));
+    assert_eq!((plan.breakdown.span, plan.notes.len()), (Some((Timestamp(0), Timestamp(24))), 1));
     bench.fake.with(|data| {
         let late = data.rows[&0].clone();
         data.rows.insert(99, late);

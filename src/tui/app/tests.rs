@@ -33,7 +33,7 @@ use crate::store::{
     Availability, Capabilities, Cell, Changes, Cursor, Entry, Evidence, HistogramStep, Page, Position, SortKey,
     SourceError, StoreInfo, Token,
 };
-use crate::triage::plan::{ActionScope, Confirm, Plan};
+use crate::triage::plan::{ActionScope, CohortBreakdown, Confirm, Plan};
 use crate::tui::StoreChoice;
 use crate::tui::app::model::FilterState;
 
@@ -235,9 +235,7 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
         action,
         filter: None,
         count,
-        by_error: Vec::new(),
-        by_class: Vec::new(),
-        span: None,
+        breakdown: CohortBreakdown::default(),
         sample: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),

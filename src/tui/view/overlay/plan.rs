@@ -102,9 +102,10 @@ fn lines<'p>(
     for note in &plan.notes {
         lines.extend(sentence(StyleRole::Warning, "note    ", note, width, theme));
     }
-    for (title, role, shares) in
-        [("by error class", StyleRole::Error, &plan.by_error), ("by job class", StyleRole::Class, &plan.by_class)]
-    {
+    for (title, role, shares) in [
+        ("by error class", StyleRole::Error, &plan.breakdown.by_error),
+        ("by job class", StyleRole::Class, &plan.breakdown.by_class),
+    ] {
         if !shares.is_empty() {
             lines.push(Phrase::empty());
             lines.push(Phrase::of(StyleRole::Title, title));
@@ -156,7 +157,7 @@ fn cohort<'p>(model: &Model, plan: &Plan, width: usize, theme: &Theme, now: Time
         None => "none: the jobs that were marked, one by one",
     };
     let mut lines = sentence(StyleRole::Text, "filter  ", filter, width, theme);
-    if let Some((oldest, newest)) = plan.span {
+    if let Some((oldest, newest)) = plan.breakdown.span {
         let text = if oldest == newest {
             format!("{newest}, {}", format::ago(newest, now))
         } else {

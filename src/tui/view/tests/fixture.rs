@@ -16,7 +16,7 @@ use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, R
 use crate::store::{
     Availability, Capabilities, Cell, Cursor, Entry, Evidence, HistogramStep, Page, Position, SortKey, StoreInfo,
 };
-use crate::triage::plan::{CohortShare, Confirm, Plan};
+use crate::triage::plan::{CohortBreakdown, CohortShare, Confirm, Plan};
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::{
     ConnectionState, FilterState, Focus, ListSide, Loss, Model, SelectionMarks, SourceState, Stale,
@@ -303,9 +303,11 @@ pub fn plan(confirm: Confirm) -> Plan {
         action: Action::Replay,
         filter: Some("error:/Timeout/ at:>=2026-11-20T01:12:13Z".into()),
         count: 60_351,
-        by_error: NIGHT.iter().map(|k| share(k, k.0)).collect(),
-        by_class: NIGHT.iter().take(4).map(|k| share(k, k.1)).collect(),
-        span: Some((ago(7_500), ago(1))),
+        breakdown: CohortBreakdown {
+            by_error: NIGHT.iter().map(|k| share(k, k.0)).collect(),
+            by_class: NIGHT.iter().take(4).map(|k| share(k, k.1)).collect(),
+            span: Some((ago(7_500), ago(1))),
+        },
         sample: (0..5).map(|n| row(n, &NIGHT[n], 4 + n as u64 * 70)).collect(),
         warnings: vec!["12 of them were replayed before".into()],
         notes: vec!["A new ActiveJob with executions 0 is put into jobs; the dead row becomes resolved.".into()],
