@@ -65,7 +65,7 @@ impl Walk {
 
     /// Where the next window is read from.
     pub(crate) fn place(&self) -> ChunkEnd<'_> {
-        ChunkEnd { block: self.end, of: self.blocks, key: self.key.as_ref() }
+        ChunkEnd { block: self.end, of: self.blocks, floor: 0, key: self.key.as_ref() }
     }
 
     /// How much of the table is read.

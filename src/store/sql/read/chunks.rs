@@ -62,14 +62,17 @@ pub(crate) struct ChunkEnd<'a> {
     pub(crate) block: u64,
     /// Blocks of the whole table.
     pub(crate) of: u64,
+    /// Blocks before this one are not read.
+    pub(crate) floor: u64,
     pub(crate) key: Option<&'a JobId>,
 }
 
 impl Window {
     /// The last `blocks` of those before `end`; `None` when there are none.
-    pub(crate) fn before(end: u64, blocks: u64) -> Option<Self> {
-        let blocks = blocks.max(1);
-        (end > 0).then(|| Self { from: end.saturating_sub(blocks), to: end, blocks: blocks.min(end), keys: None })
+    fn before(end: ChunkEnd<'_>, blocks: u64) -> Option<Self> {
+        let left = end.block.checked_sub(end.floor).filter(|left| *left > 0)?;
+        let blocks = blocks.clamp(1, left);
+        Some(Self { from: end.block - blocks, to: end.block, blocks, keys: None })
     }
 
     /// The same where the table is stored by its key. It is through when there are no rows any more, whatever it was taken for.
@@ -180,7 +183,7 @@ impl ChunkReader<'_> {
                     cap = window.blocks;
                 }
                 Err(error) if error.took_too_long() && asked > 1 => {
-                    cap = if self.layout.is_stored_by_key { asked } else { asked.min(end.block) };
+                    cap = if self.layout.is_stored_by_key { asked } else { asked.min(end.block - end.floor) };
                 }
                 Err(error) => return Err(error),
             }
@@ -207,7 +210,7 @@ impl ChunkReader<'_> {
                 let bound = self.bound_before(end, blocks.saturating_mul(ROWS_OF_BLOCK)).await?;
                 Some(Window::down_to(end, blocks, bound))
             }
-            false => Window::before(end.block, blocks),
+            false => Window::before(end, blocks),
         };
         let Some(window) = window else { return Ok(None) };
         let (statement, began) = (statement(&window)?, Instant::now());
@@ -222,19 +225,23 @@ mod tests {
 
     #[test]
     fn windows_cover_every_block_once_from_the_last_to_the_first() {
-        let (mut end, mut read) = (1_000, Vec::new());
-        while let Some(window) = Window::before(end, 300) {
-            read.push((window.from, window.to));
-            end = window.from;
-        }
-        assert_eq!(read, [(700, 1_000), (400, 700), (100, 400), (0, 100)]);
-        let least = Window::before(5, 0).map(|window| (window.from, window.to));
-        assert_eq!(least, Some((4, 5)), "a window of nothing would never end");
+        let read_down_to = |floor| {
+            let (mut block, mut read) = (1_000, Vec::new());
+            while let Some(window) = Window::before(ChunkEnd { block, of: 1_000, floor, key: None }, 300) {
+                read.push((window.from, window.to));
+                block = window.from;
+            }
+            read
+        };
+        assert_eq!(read_down_to(0), [(700, 1_000), (400, 700), (100, 400), (0, 100)]);
+        assert_eq!(read_down_to(650), [(700, 1_000), (650, 700)], "what is below was read before");
+        let least = Window::before(ChunkEnd { block: 5, of: 5, floor: 0, key: None }, 0);
+        assert_eq!(least.map(|window| (window.from, window.to)), Some((4, 5)), "a window of nothing would never end");
     }
 
     #[test]
     fn a_table_that_goes_by_its_key_is_through_when_there_is_no_row_left_and_not_before() {
-        let end = |block, key| ChunkEnd { block, of: 1_000, key };
+        let end = |block, key| ChunkEnd { block, of: 1_000, floor: 0, key };
         let key = JobId::new("k");
         let bound = |key: &str, rows| Some(Bound { key: JobId::new(key), rows });
         let first = Window::down_to(end(1_000, None), 300, bound("k", 3_000));

@@ -92,9 +92,9 @@ impl<'s> Reader<'s> {
         let scan = self.scan(&judge, query.sort, budget);
         let (began, mut entries) = (Instant::now(), Vec::new());
         while at.left > at.floor {
-            let end = ChunkEnd { block: at.left, of: at.blocks, key: at.key.as_ref() };
+            let end = ChunkEnd { block: at.left, of: at.blocks, floor: at.floor, key: at.key.as_ref() };
             let (window, found) = scan.stored(end, Some(ahead)).await?;
-            at.left = window.from.max(at.floor);
+            at.left = window.from;
             at.key = window.last_key();
             entries.extend(found.into_iter().map(|read| read.entry));
             // Another window would take about as long as this one.
