@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::StoreContext;
-use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, Recount};
+use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, FullPass};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::json::Document;
@@ -106,11 +106,11 @@ pub async fn contrast(
     if !more || !query.counts_all {
         return Ok(report);
     }
-    let mut recount = Recount::of(report.differences);
+    let mut full_pass = FullPass::of(report.differences);
     let chosen = std::slice::from_ref(&query.chosen);
-    reader.read(chosen, usize::MAX, on_progress, &mut |_, job| recount.add_chosen(job)).await?;
-    reader.read(&others, usize::MAX, on_progress, &mut |_, job| recount.add_other(job)).await?;
-    let (differences, jobs) = recount.done();
+    reader.read(chosen, usize::MAX, on_progress, &mut |_, job| full_pass.add_chosen(job)).await?;
+    reader.read(&others, usize::MAX, on_progress, &mut |_, job| full_pass.add_other(job)).await?;
+    let (differences, jobs) = full_pass.done();
     Ok(ContrastReport { differences, jobs, is_sample: false, ..report })
 }
 

@@ -5,7 +5,7 @@
 //! Nothing here says that an attribute is the cause of anything.
 
 mod attribute;
-mod recount;
+mod full_pass;
 mod sample;
 mod score;
 
@@ -13,7 +13,7 @@ mod score;
 mod tests;
 
 pub use attribute::{Attribute, ComparedJob, LetterCase, Test, ValueKind, ValuePath};
-pub use recount::Recount;
+pub use full_pass::FullPass;
 pub use score::Counts;
 
 use std::collections::{HashMap, HashSet};

@@ -9,7 +9,7 @@ use super::{Difference, ranked};
 
 /// The differences of a sample, counted again in all jobs. Its size does not grow with these.
 #[derive(Debug)]
-pub struct Recount {
+pub struct FullPass {
     differences: Vec<Difference>,
     paths: HashMap<ValuePath, Vec<(Test, Place)>>,
     all: Counts,
@@ -18,7 +18,7 @@ pub struct Recount {
 /// Which attribute of which difference.
 type Place = (usize, usize);
 
-impl Recount {
+impl FullPass {
     /// Begins at zero.
     pub fn of(mut differences: Vec<Difference>) -> Self {
         let mut paths: HashMap<ValuePath, Vec<(Test, Place)>> = HashMap::new();
