@@ -28,7 +28,7 @@ pub use library::{Library, built_in};
 pub use privileges::{Need, Needs, Object, Privileges, Right};
 pub use spec::{
     DeliverySpec, Detect, ExpectedRows, Field, FieldKind, Fields, Index, IntoTable, Keep, Live, MessageSpec, Order,
-    Refusal, RelatedRows, Retention, Route, Spec, StateWords, Undo, Verb, VerbSpecs, VerbStep,
+    Part, Refusal, RelatedRows, Retention, Route, Spec, StateWords, Undo, Verb, VerbSpecs, VerbStep,
 };
 pub use table_match::{
     Column, Family, Lacks, Misfit, RowSecurity, Table, alternatives, destination_misfits, fit, function, veiled,

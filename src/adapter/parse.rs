@@ -295,27 +295,11 @@ fn validate(spec: &Spec) -> Result<(), LocatedError> {
 
 /// The fields that a file may leave out.
 fn optional_fields(spec: &Spec) -> Result<(), LocatedError> {
-    let f = &spec.fields;
-    let optional = [
-        ("order.otherwise", &spec.order.otherwise),
-        ("order.attempts", &spec.order.attempts),
-        ("fields.touched", &f.touched),
-        ("fields.state", &f.state),
-        ("fields.error_class", &f.error_class),
-        ("fields.message", &f.message),
-        ("fields.message_head", &f.message_head),
-        ("fields.job_class", &f.job_class),
-        ("fields.queue", &f.queue),
-        ("fields.reason", &f.reason),
-        ("fields.worker", &f.worker),
-        ("fields.attempts", &f.attempts),
-        ("fields.max_attempts", &f.max_attempts),
-        ("fields.arguments", &f.arguments),
-        ("fields.backtrace", &f.backtrace),
-        ("fields.lineage", &f.lineage),
-    ];
-    for (name, value) in optional {
+    for (name, value) in [("order.otherwise", &spec.order.otherwise), ("order.attempts", &spec.order.attempts)] {
         value.as_ref().map_or(Ok(()), |v| field(v, name))?;
+    }
+    for (part, value) in spec.fields.iter() {
+        field(value, &format!("fields.{}", part.word()))?;
     }
     if let Some(held) = &spec.held {
         holes(&held.when)?;

@@ -1,5 +1,6 @@
 //! What an adapter file may say, for one database.
 
+mod fields;
 mod verb;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use crate::domain::facet::Facet;
 use crate::domain::job::State;
 use crate::domain::time::parse_span;
 
+pub use fields::{Fields, Part};
 pub use verb::{
     DeliverySpec, ExpectedRows, IntoTable, Keep, Live, MessageSpec, Refusal, RelatedRows, Route, Undo, Verb, VerbSpecs,
     VerbStep,
@@ -206,56 +208,6 @@ pub struct Order {
     /// Attempts made.
     #[serde(default)]
     pub attempts: Option<Field>,
-}
-
-/// Where each part of a dead job stands; what a layout does not have is left out.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fields {
-    /// Time of death.
-    pub at: Field,
-    /// Time of the last change, where it is kept.
-    #[serde(default)]
-    pub touched: Option<Field>,
-    /// The layout's own word for the state.
-    #[serde(default)]
-    pub state: Option<Field>,
-    /// Error class.
-    #[serde(default)]
-    pub error_class: Option<Field>,
-    /// Error message.
-    #[serde(default)]
-    pub message: Option<Field>,
-    /// The first 200 characters of the message, where the database has these quicker than all of it.
-    #[serde(default)]
-    pub message_head: Option<Field>,
-    /// Job class, event type or worker name.
-    #[serde(default)]
-    pub job_class: Option<Field>,
-    /// Queue.
-    #[serde(default)]
-    pub queue: Option<Field>,
-    /// Reason apart from the error class.
-    #[serde(default)]
-    pub reason: Option<Field>,
-    /// Host or process that failed.
-    #[serde(default)]
-    pub worker: Option<Field>,
-    /// Attempts made.
-    #[serde(default)]
-    pub attempts: Option<Field>,
-    /// Attempts allowed.
-    #[serde(default)]
-    pub max_attempts: Option<Field>,
-    /// Arguments or payload.
-    #[serde(default)]
-    pub arguments: Option<Field>,
-    /// Backtrace.
-    #[serde(default)]
-    pub backtrace: Option<Field>,
-    /// Key by which a job is known across its deaths.
-    #[serde(default)]
-    pub lineage: Option<Field>,
 }
 
 /// The layout's words for each state.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::privileges::Right;
 use super::times::{TIME, TIME_OR_EPOCH, Times, kind_of_word, why_not};
-use super::{FieldKind, Spec};
+use super::{FieldKind, Part, Spec};
 
 /// A column as the database's catalogue has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -269,7 +269,7 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<M
 /// The columns that fields of the table call a count of time.
 fn epochs(spec: &Spec) -> impl Iterator<Item = &str> {
     let (order, fields) = (&spec.order, &spec.fields);
-    let times = [Some(&order.time), order.otherwise.as_ref(), Some(&fields.at), fields.touched.as_ref()];
+    let times = [Some(&order.time), order.otherwise.as_ref(), Some(&fields.at), fields.get(Part::Touched)];
     let epochs = times.into_iter().flatten().chain(spec.more.values()).filter(|f| f.kind.is_epoch());
     epochs.filter_map(|f| Some(f.column.as_ref()?.get_ref().as_str()))
 }
@@ -281,7 +281,7 @@ fn broken_orders<'a>(spec: &'a Spec, table: &'a Table) -> impl Iterator<Item = M
         ("order.time", Some(&order.time)),
         ("order.otherwise", order.otherwise.as_ref()),
         ("fields.at", Some(&fields.at)),
-        ("fields.touched", fields.touched.as_ref()),
+        ("fields.touched", fields.get(Part::Touched)),
     ];
     ordered.into_iter().filter_map(|(what, field)| {
         let field = field?;

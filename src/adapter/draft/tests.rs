@@ -1,5 +1,6 @@
 use super::*;
 use crate::adapter::Adapter;
+use crate::adapter::Part;
 
 /// A type that ends in `?` may be NULL; the first column is the key.
 fn sample(dialect: &str, columns: &[(&str, &str)], rows: &[&[Option<&str>]]) -> Sample {
@@ -51,14 +52,13 @@ fn fields_are_guessed_by_name_type_and_values_and_the_draft_is_an_adapter() {
     for dialect in ["postgres", "mysql", "sqlite"] {
         let (draft, adapter) = read(&sample(dialect, COLUMNS, &rows));
         let spec = adapter.spec(dialect).unwrap_or_else(|| panic!("{dialect}"));
-        let column =
-            |f: &Option<crate::adapter::Field>| f.as_ref().and_then(|f| f.column.as_ref()).map(|c| c.get_ref().clone());
         let f = &spec.fields;
-        assert_eq!(column(&f.job_class).as_deref(), Some("kind"));
-        assert_eq!(column(&f.arguments).as_deref(), Some("body"));
-        assert_eq!(column(&f.message).as_deref(), Some("last_error"));
-        assert_eq!(column(&f.attempts).as_deref(), Some("tries"));
-        assert!(f.error_class.as_ref().is_some_and(|f| f.sql.is_some()), "{draft}");
+        let column = |part| f.get(part).and_then(|f| f.column.as_ref()).map(|c| c.get_ref().clone());
+        assert_eq!(column(Part::Class).as_deref(), Some("kind"));
+        assert_eq!(column(Part::Arguments).as_deref(), Some("body"));
+        assert_eq!(column(Part::Message).as_deref(), Some("last_error"));
+        assert_eq!(column(Part::Attempts).as_deref(), Some("tries"));
+        assert!(f.get(Part::Error).is_some_and(|f| f.sql.is_some()), "{draft}");
         assert_eq!(
             (spec.states.dead.as_slice(), spec.states.resolved.as_slice()),
             (&["FAILED".to_owned()][..], &["SENT_OK".to_owned()][..])

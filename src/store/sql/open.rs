@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use super::SqlStore;
 use super::dialect::dialect;
-use crate::adapter::{Adapter, FieldKind, Spec, Verb, destination_misfits, epoch_by};
+use crate::adapter::{Adapter, FieldKind, Part, Spec, Verb, destination_misfits, epoch_by};
 use crate::db::Engine;
 use crate::domain::action::Action;
 use crate::store::sql::context::Context;
@@ -23,7 +23,7 @@ use crate::store::sql::open::privileges::Role;
 use crate::store::sql::open::undo_capabilities::undoable;
 use crate::store::sql::query::buckets::{Axis, PollReading};
 use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
-use crate::store::sql::query::layout::{Layout, Part};
+use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::message::Recipe;
 use crate::store::sql::read::ReadMemory;
 use crate::store::sql::schema::destination::{CheckedDestination, OpenOptions, ReplayDestination, places};

@@ -1,5 +1,6 @@
 //! Counting a big table as it is stored, window of blocks by window of blocks.
 
+use crate::adapter::Part;
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::job::JobId;
@@ -9,7 +10,7 @@ use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::buckets::Axis;
 use crate::store::sql::query::group_by::Grouping;
-use crate::store::sql::query::layout::{Expr, Part};
+use crate::store::sql::query::layout::Expr;
 use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::sql::read::chunks::{ChunkEnd, ChunkReader, MANY, Window, read_number, share};
 use crate::store::{Budget, Result};

@@ -6,6 +6,7 @@ mod tests;
 use std::collections::HashMap;
 use std::time::Instant;
 
+use crate::adapter::Part;
 use crate::db::{Row, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::sql::context::Context;
@@ -18,7 +19,6 @@ use crate::store::sql::count::statistics::Statistics;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::buckets::{Axis, PollReading, cells};
 use crate::store::sql::query::group_by::{Counted, Grouping, Tally};
-use crate::store::sql::query::layout::Part;
 use crate::store::sql::query::time_of_death::Rows;
 use crate::store::sql::query::where_clause::WhereClause;
 use crate::store::sql::read::chunks::{MANY, ROWS_OF_BLOCK};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
-use crate::adapter::FieldKind;
+use crate::adapter::{FieldKind, Part};
 use crate::db::Row;
 use crate::db::cells::Cells;
 use crate::domain::facet::Facet;
@@ -15,7 +15,7 @@ use crate::store::sql::count::CountMemory;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::group_by::{Grouping, untrusted};
-use crate::store::sql::query::layout::{Part, part_of_facet};
+use crate::store::sql::query::layout::part_of_facet;
 use crate::store::sql::query::where_clause::{Condition, WhereClause};
 use crate::store::sql::read::page::Reader;
 use crate::store::{Budget, Result, SourceError};

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::adapter::Index;
+use crate::adapter::{Index, Part};
 use crate::db::Statement;
 use crate::db::cells::Cells;
 use crate::domain::job::State;
 use crate::store::sql::diagnostics::Diagnostics;
 use crate::store::sql::dialect::catalogue::table_stats::{Width, table_stats};
 use crate::store::sql::dialect::{Place, dialect};
-use crate::store::sql::query::layout::{Part, part_of_facet};
+use crate::store::sql::query::layout::part_of_facet;
 use crate::store::{Budget, Extent, MissingIndex, Result, Served, Service, SortKey};
 
 impl<'s> Diagnostics<'s> {

@@ -181,32 +181,17 @@ async fn explain(engine: &Engine, statement: Statement, budget: &Budget) -> Resu
 }
 
 fn fields(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
-    let f = &spec.fields;
     let all = [
         ("key", Some(&spec.key)),
         ("order.time", Some(&spec.order.time)),
         ("order.otherwise", spec.order.otherwise.as_ref()),
         ("order.attempts", spec.order.attempts.as_ref()),
-        ("fields.at", Some(&f.at)),
-        ("fields.touched", f.touched.as_ref()),
-        ("fields.state", f.state.as_ref()),
-        ("fields.error_class", f.error_class.as_ref()),
-        ("fields.message", f.message.as_ref()),
-        ("fields.message_head", f.message_head.as_ref()),
-        ("fields.job_class", f.job_class.as_ref()),
-        ("fields.queue", f.queue.as_ref()),
-        ("fields.reason", f.reason.as_ref()),
-        ("fields.worker", f.worker.as_ref()),
-        ("fields.attempts", f.attempts.as_ref()),
-        ("fields.max_attempts", f.max_attempts.as_ref()),
-        ("fields.arguments", f.arguments.as_ref()),
-        ("fields.backtrace", f.backtrace.as_ref()),
-        ("fields.lineage", f.lineage.as_ref()),
         ("held.since", spec.held.as_ref().and_then(|held| held.since.as_ref())),
     ];
     let all = all.into_iter().filter_map(|(what, field)| Some((what.to_owned(), field?)));
     let more = spec.more.iter().map(|(name, field)| (format!("more.{name}"), field));
-    all.chain(more).map(|(what, field)| field_piece(layout, what, field, false)).collect()
+    let parts = spec.fields.iter().map(|(part, field)| (format!("fields.{}", part.word()), field));
+    all.chain(parts).chain(more).map(|(what, field)| field_piece(layout, what, field, false)).collect()
 }
 
 /// The conditions of states.

@@ -1,10 +1,10 @@
 //! What an operator can ask of a replay, by what the adapter's texts ask for.
 
-use crate::adapter::{Piece, Verb, VerbStep, pieces};
+use crate::adapter::{Part, Piece, Verb, VerbStep, pieces};
 use crate::domain::job::State;
 use crate::domain::run_options::Attempts;
 use crate::store::LayoutOptions;
-use crate::store::sql::query::layout::{Layout, Part};
+use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::template::own_instants;
 use crate::store::sql::schema::destination::CheckedDestination;
 

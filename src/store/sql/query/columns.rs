@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::adapter::FieldKind;
+use crate::adapter::{FieldKind, Part};
 use crate::db::Row;
 use crate::db::cells::Cells;
 use crate::domain::filter::{Key, Subject};
@@ -13,7 +13,7 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::domain::{encoding, json};
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::layout::{Expr, Layout, Part};
+use crate::store::sql::query::layout::{Expr, Layout};
 use crate::store::sql::query::where_clause::Extras;
 use crate::store::{Entry, Position, Result, SourceError};
 

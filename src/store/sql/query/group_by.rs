@@ -1,6 +1,6 @@
 //! Statements that count by a facet.
 
-use crate::adapter::FieldKind;
+use crate::adapter::{FieldKind, Part};
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::facet::Facet;
@@ -12,7 +12,7 @@ use crate::store::Result;
 use crate::store::sql::dialect::TextExpression;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{contract, message_head};
-use crate::store::sql::query::layout::{Expr, Layout, Part, part_of_facet};
+use crate::store::sql::query::layout::{Expr, Layout, part_of_facet};
 use crate::store::sql::query::where_clause::WhereClause;
 
 /// Texts of class and message that are read at a time.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::adapter::{Adapter, Column, Field, FieldKind, Fields, Piece, Spec, Table, pieces};
+use crate::adapter::{Adapter, Column, Field, FieldKind, Part, Piece, Spec, Table, pieces};
 use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Key;
@@ -14,26 +14,6 @@ use crate::store::sql::dialect::{BatchRow, Dialect, TextExpression};
 
 /// What stands in an id between what the key is unique within and the key, which has none of it.
 const SCOPE_END: char = '/';
-
-/// A part of a dead job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
-    At,
-    Touched,
-    State,
-    Error,
-    Message,
-    MessageHead,
-    Class,
-    Queue,
-    Reason,
-    Worker,
-    Attempts,
-    MaxAttempts,
-    Arguments,
-    Backtrace,
-    Lineage,
-}
 
 /// An SQL expression over the dead-letter table `t`, with how its values are read.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,27 +70,6 @@ pub(crate) struct Layout {
     pub(crate) due: Option<FieldKind>,
     /// Whether its rows change with transactions of the database that is asked, which is what change tokens tell of.
     pub(crate) has_transactions: bool,
-}
-
-/// The field of each part, where the adapter has one.
-fn part_fields(f: &Fields) -> [(Part, Option<&Field>); 15] {
-    [
-        (Part::At, Some(&f.at)),
-        (Part::Touched, f.touched.as_ref()),
-        (Part::State, f.state.as_ref()),
-        (Part::Error, f.error_class.as_ref()),
-        (Part::Message, f.message.as_ref()),
-        (Part::MessageHead, f.message_head.as_ref()),
-        (Part::Class, f.job_class.as_ref()),
-        (Part::Queue, f.queue.as_ref()),
-        (Part::Reason, f.reason.as_ref()),
-        (Part::Worker, f.worker.as_ref()),
-        (Part::Attempts, f.attempts.as_ref()),
-        (Part::MaxAttempts, f.max_attempts.as_ref()),
-        (Part::Arguments, f.arguments.as_ref()),
-        (Part::Backtrace, f.backtrace.as_ref()),
-        (Part::Lineage, f.lineage.as_ref()),
-    ]
 }
 
 impl Layout {
@@ -172,7 +131,7 @@ impl Layout {
             },
             otherwise,
             attempts: spec.order.attempts.as_ref().map(expr),
-            parts: part_fields(&spec.fields).into_iter().filter_map(|(p, f)| Some((p, expr(f?)))).collect(),
+            parts: spec.fields.iter().map(|(part, field)| (part, expr(field))).collect(),
             key,
             scope,
             key_text,
@@ -183,7 +142,7 @@ impl Layout {
 
     /// What of the arguments is not JSON, and how it is written.
     pub(crate) fn decode(&self) -> Option<&BTreeMap<String, Encoding>> {
-        self.spec.fields.arguments.as_ref().map(|field| &field.decode).filter(|places| !places.is_empty())
+        self.spec.fields.get(Part::Arguments).map(|field| &field.decode).filter(|places| !places.is_empty())
     }
 
     /// The columns that hold what is decoded, as it is stored.
@@ -418,9 +377,9 @@ mod tests {
     #[test]
     fn only_what_all_dead_jobs_are_ordered_by_limits_a_list_to_them() {
         let ordered = |adapter: &Adapter| {
-            let spec = adapter
-                .spec("postgres")
-                .filter(|spec| spec.order.otherwise.is_some() && spec.join.is_none() && spec.fields.state.is_some())?;
+            let spec = adapter.spec("postgres").filter(|spec| {
+                spec.order.otherwise.is_some() && spec.join.is_none() && spec.fields.get(Part::State).is_some()
+            })?;
             Some((adapter.clone(), spec.clone()))
         };
         let (adapter, spec) = built_in().iter().find_map(ordered).unwrap_or_else(|| panic!("none"));

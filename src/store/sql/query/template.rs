@@ -1,12 +1,12 @@
 //! Statements of adapter files, filled in.
 
-use crate::adapter::{FieldKind, Piece, pieces};
+use crate::adapter::{FieldKind, Part, Piece, pieces};
 use crate::db::{Bind, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{BatchColumns, BatchRow};
 use crate::store::sql::query::columns::contract;
-use crate::store::sql::query::layout::{Layout, Part};
+use crate::store::sql::query::layout::Layout;
 
 /// What a statement's placeholders stand for.
 #[derive(Clone, Copy)]

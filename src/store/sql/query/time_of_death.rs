@@ -4,10 +4,11 @@
 //! made dead by hand has no `discarded_at`. Conditions name the column, so that its index serves, and ask rows without a value
 //! there for what stands in for it.
 
+use crate::adapter::Part;
 use crate::domain::job::State;
 use crate::store::SortKey;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::layout::{Expr, Layout, Part};
+use crate::store::sql::query::layout::{Expr, Layout};
 
 /// The rows that a condition is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

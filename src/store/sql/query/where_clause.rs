@@ -9,12 +9,13 @@ mod prefilter;
 pub(crate) use condition::Condition;
 use prefilter::{Pieces, Prefilter};
 
+use crate::adapter::Part;
 use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, Test, TimeBound};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::SortKey;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::layout::{Layout, Part};
+use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::time_of_death::{Death, Rows};
 
 /// Which columns are read beside the light ones: the heavy ones that the last word in memory needs.

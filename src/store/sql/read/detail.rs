@@ -1,6 +1,6 @@
 //! Everything of a job: what the detail shows, and nothing else asks for.
 
-use crate::adapter::{Column, FieldKind};
+use crate::adapter::{Column, FieldKind, Part};
 use crate::db::Row;
 use crate::db::cells::Cells;
 use crate::domain::job::lineage;
@@ -11,7 +11,7 @@ use crate::domain::time::Timestamp;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{WIDTH, complete_text, contract, read, select};
-use crate::store::sql::query::layout::{Layout, Part};
+use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::where_clause::Extras;
 use crate::store::{Budget, Job, Result, SortKey};
 

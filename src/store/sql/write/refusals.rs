@@ -1,5 +1,6 @@
 //! Jobs that a plan leaves out because the action can never be done for them, and those of which it warns.
 
+use crate::adapter::Part;
 use crate::adapter::{Field, Refusal};
 use crate::db::Statement;
 use crate::db::cells::Cells;
@@ -9,7 +10,6 @@ use crate::domain::time::Timestamp;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::contract;
-use crate::store::sql::query::layout::Part;
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::{Budget, Ineligible, Result, SourceError};
 

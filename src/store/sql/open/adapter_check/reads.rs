@@ -1,7 +1,7 @@
 //! What lists, counts and polls ask, as it is made of an adapter's fields: an expression that can be selected may still not be
 //! compared.
 
-use crate::adapter::{Field, Spec};
+use crate::adapter::{Field, Part, Spec};
 use crate::db::Statement;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
@@ -15,30 +15,29 @@ use crate::store::sql::query::where_clause::WhereClause;
 /// The statements.
 pub(super) fn pieces(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
     let mut pieces = polls(layout, spec);
-    let f = &spec.fields;
-    let filters: [(&str, Option<&Field>, &str); 9] = [
-        ("fields.at", Some(&f.at), "since:2026-01-01 until:2026-02-01"),
-        ("fields.touched", f.touched.as_ref(), "idle:1d"),
-        ("fields.attempts", f.attempts.as_ref(), "attempts:>=1"),
-        ("fields.error_class", f.error_class.as_ref(), "error:x"),
-        ("fields.message", f.message.as_ref(), "msg:x"),
-        ("fields.job_class", f.job_class.as_ref(), "class:x*"),
-        ("fields.queue", f.queue.as_ref(), "queue:x"),
-        ("fields.reason", f.reason.as_ref(), "reason:x"),
-        ("fields.worker", f.worker.as_ref(), "worker:x"),
+    let filters = [
+        (Part::At, "since:2026-01-01 until:2026-02-01"),
+        (Part::Touched, "idle:1d"),
+        (Part::Attempts, "attempts:>=1"),
+        (Part::Error, "error:x"),
+        (Part::Message, "msg:x"),
+        (Part::Class, "class:x*"),
+        (Part::Queue, "queue:x"),
+        (Part::Reason, "reason:x"),
+        (Part::Worker, "worker:x"),
     ];
-    for (what, field, text) in filters {
-        let (Some(field), Ok(filter)) = (field, Filter::parse(text)) else { continue };
+    for (part, text) in filters {
+        let (Some(field), Ok(filter)) = (spec.fields.get(part), Filter::parse(text)) else { continue };
         let mut sql = Sql::new(layout.dialect);
         sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
         WhereClause::new(layout, &filter, Timestamp(0)).push(&mut sql);
-        pieces.push(piece(&format!("{what}, in a filter"), field, sql.done()));
+        pieces.push(piece(&format!("fields.{}, in a filter", part.word()), field, sql.done()));
     }
     let (all, filter) = (layout.facets(), Filter::all());
     let judge = WhereClause::new(layout, &filter, Timestamp(0));
     for facet in all {
         let counted = Grouping { layout, facet }.statement(&judge, None, |_| {});
-        pieces.push(piece(&format!("counts by {}", facet.word()), &f.at, counted));
+        pieces.push(piece(&format!("counts by {}", facet.word()), &spec.fields.at, counted));
     }
     pieces
 }

@@ -1,12 +1,12 @@
 //! A condition on a row: its state, its key, the value of a part, its age.
 
-use crate::adapter::FieldKind;
+use crate::adapter::{FieldKind, Part};
 use crate::domain::filter::{Key, Pattern, Test, TimeBound};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::TextExpression;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::layout::{Expr, Layout, Part, part_of_key};
+use crate::store::sql::query::layout::{Expr, Layout, part_of_key};
 
 /// Microseconds that two readings of the same instant may be apart.
 const FINER: i64 = 1_000;

@@ -1,12 +1,12 @@
 //! What the last word in memory is spared: a condition that lets every match through, by the pieces that each holds.
 
 use super::condition::as_text;
-use crate::adapter::FieldKind;
+use crate::adapter::{FieldKind, Part};
 use crate::domain::encoding;
 use crate::domain::filter::{Key, Pattern, Test};
 use crate::store::sql::dialect::TextExpression;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::layout::{Layout, Part, part_of_key};
+use crate::store::sql::query::layout::{Layout, part_of_key};
 
 /// Pieces that a match's text holds, all of them.
 pub(super) struct Pieces {
@@ -156,8 +156,10 @@ mod tests {
             |field: &mut Field| _ = field.decode.insert(String::new(), Encoding::Php),
         ] {
             let mut spec = spec.clone();
-            spec.fields.arguments.as_mut().into_iter().for_each(other);
-            assert!(!asks(&spec, "jsonb", "args.user.id:42"), "{:?}", spec.fields.arguments);
+            let mut field = spec.fields.get(Part::Arguments).expect("arguments").clone();
+            other(&mut field);
+            spec.fields = spec.fields.with(Part::Arguments, field);
+            assert!(!asks(&spec, "jsonb", "args.user.id:42"), "{:?}", spec.fields.get(Part::Arguments));
         }
     }
 }
