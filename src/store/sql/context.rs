@@ -107,7 +107,8 @@ impl Context {
     /// Whether a row that was found by its key is one that was named. A collation takes keys for each other that are not
     /// written alike; what is no text is written in one way, or means the same in all.
     pub(crate) fn named<'a>(&self, ids: &'a [JobId]) -> impl Fn(&JobId) -> bool + use<'a> {
-        let named: Option<HashSet<&JobId>> = (self.layout.key.kind == FieldKind::Text).then(|| ids.iter().collect());
+        let named: Option<HashSet<&JobId>> =
+            (self.layout.key.expr.kind == FieldKind::Text).then(|| ids.iter().collect());
         move |id| named.as_ref().is_none_or(|named| named.contains(id))
     }
 

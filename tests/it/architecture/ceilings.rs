@@ -23,7 +23,7 @@ struct Size {
 #[rustfmt::skip]
 const SIZES: &[Size] = &[
     Size { of: "function", unit: "lines",            goal: 60, largest:  60, over_goal:  0, measure: |s| &s.functions },
-    Size { of: "struct",   unit: "fields",           goal: 12, largest:  22, over_goal:  4, measure: |s| &s.structs },
+    Size { of: "struct",   unit: "fields",           goal: 12, largest:  19, over_goal:  2, measure: |s| &s.structs },
     Size { of: "type",     unit: "inherent methods", goal: 25, largest:  25, over_goal:  0, measure: |s| &s.methods },
     Size { of: "trait",    unit: "methods",          goal: 25, largest:  25, over_goal:  0, measure: |s| &s.traits },
     Size { of: "folder",   unit: "files",            goal: 16, largest:  16, over_goal:  0, measure: |s| &s.folders },

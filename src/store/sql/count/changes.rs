@@ -135,8 +135,8 @@ impl<'s> Poller<'s> {
         let statement = |most: usize| {
             let mut sql = Sql::new(self.context.layout.dialect);
             sql.push("SELECT ");
-            select(&mut sql, &self.context.layout, &self.context.layout.key, judge.extras);
-            sql.push(&format!(", {} FROM {} WHERE ", axis.bucket(), self.context.layout.from));
+            select(&mut sql, &self.context.layout, &self.context.layout.key.expr, judge.extras);
+            sql.push(&format!(", {} FROM {} WHERE ", axis.bucket(), self.context.layout.tables.from));
             judge.push(&mut sql);
             sql.push(" AND ");
             axis.from(&mut sql, from);

@@ -87,7 +87,7 @@ impl<'s> Counter<'s> {
             let is_big = rows.is_some_and(|rows| rows > MANY);
             return Ok(CountMethod {
                 may_be_long: is_big,
-                has_blocks: is_big && self.context.layout.is_stored_by_key,
+                has_blocks: is_big && self.context.layout.tables.is_stored_by_key,
                 ..short
             });
         };

@@ -62,7 +62,7 @@ impl<'s> Counter<'s> {
                 match self.count_whole(&judge, &grouping, budget).await {
                     Err(error) if error.took_too_long() => {
                         self.reader.memory.pace.remember(&error, &format!("{plain:?}"));
-                        let by_key = self.context.layout.is_stored_by_key && self.goes_as_stored(&judge);
+                        let by_key = self.context.layout.tables.is_stored_by_key && self.goes_as_stored(&judge);
                         if let Some(blocks) = if by_key { self.reader.blocks(budget).await? } else { None } {
                             // What was counted of the newest is in the windows again that lie ahead.
                             state = self.begin_windows(&judge, &grouping, budget).await?;
@@ -88,7 +88,7 @@ impl<'s> Counter<'s> {
             }
             by_blocks = way.has_blocks && self.goes_as_stored(&judge);
         } else if self.goes_as_stored(&judge) {
-            let moment = if self.context.layout.is_stored_by_key { MANY / ROWS_OF_BLOCK } else { MOMENT };
+            let moment = if self.context.layout.tables.is_stored_by_key { MANY / ROWS_OF_BLOCK } else { MOMENT };
             blocks = self.reader.blocks(budget).await?;
             by_blocks = blocks.is_some_and(|blocks| blocks > moment);
         }
@@ -127,7 +127,7 @@ impl<'s> Counter<'s> {
     /// Whether a count that takes windows may take them as the table is stored. In order, it ends with the span of time that
     /// it keeps to, and where live jobs stand in the same table it passes over none of them.
     fn goes_as_stored(self, judge: &WhereClause<'_>) -> bool {
-        match (judge.rest.is_some(), self.context.layout.is_stored_by_key) {
+        match (judge.rest.is_some(), self.context.layout.tables.is_stored_by_key) {
             (true, _) => !judge.has_span() && self.context.layout.among(judge.only_dead()).is_none(),
             (false, true) => !judge.has_span(),
             (false, false) => true,

@@ -199,13 +199,13 @@ impl<'s> Statistics<'s> {
     async fn count_each_state(self, budget: &Budget) -> Result<Vec<(State, Count)>> {
         let mut sql = Sql::new(self.context.layout.dialect);
         let Some(expr) = self.context.layout.part(Part::State) else {
-            sql.push(&format!("SELECT count(*) FROM {} AS t", self.context.layout.table));
+            sql.push(&format!("SELECT count(*) FROM {} AS t", self.context.layout.tables.table));
             let n = first_count(self.context.engine.read(&[sql.done()], budget).await?.pop())?;
             return Ok(vec![(State::Dead, Count::exact(n))]);
         };
         let word = self.context.layout.dialect.contract("v", FieldKind::Text);
         let (group, by) = (self.context.layout.dialect.group(&expr.text()), self.context.layout.dialect.group_key("v"));
-        let from = &self.context.layout.from;
+        let from = &self.context.layout.tables.from;
         sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY {by}"));
         let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         let mut totals: BTreeMap<State, u64> = BTreeMap::new();
@@ -231,7 +231,7 @@ impl<'s> Statistics<'s> {
         }
         let condition = Condition::new(&self.context.layout);
         let mut sql = Sql::new(self.context.layout.dialect);
-        sql.push(&format!("SELECT count(*) FROM (SELECT 1 AS one FROM {} WHERE ", self.context.layout.from));
+        sql.push(&format!("SELECT count(*) FROM (SELECT 1 AS one FROM {} WHERE ", self.context.layout.tables.from));
         condition.state(&mut sql, State::Dead);
         sql.push(&format!(" LIMIT {CAP}) AS x"));
         let n = first_count(self.context.engine.read(&[sql.done()], budget).await?.pop())?;

@@ -40,10 +40,11 @@ impl<'s> Statistics<'s> {
     ) -> Result<Option<HashMap<Option<String>, Tally>>> {
         let Some(blocks) = blocks.filter(|blocks| *blocks >= SMALL * most) else { return Ok(None) };
         let share = most as f64 / blocks as f64;
-        let Some(table) = self.context.layout.dialect.sampled(&self.context.layout.table, share * 100.0) else {
+        let Some(table) = self.context.layout.dialect.sampled(&self.context.layout.tables.table, share * 100.0) else {
             return Ok(None);
         };
-        let statement = grouping.statement_over(&format!("{table}{}", self.context.layout.join), judge, None, |_| {});
+        let statement =
+            grouping.statement_over(&format!("{table}{}", self.context.layout.tables.join), judge, None, |_| {});
         let rows = match self.context.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // The count itself goes by windows that adapt.

@@ -49,9 +49,9 @@ impl Scan<'_> {
 
 impl ScanSql<'_> {
     fn counting_statement(&self, order: &Expr, segment: &Segment, size: usize, grouping: &Grouping<'_>) -> Statement {
-        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let key = self.layout.key.expr.column.as_deref().unwrap_or_default();
         let shape = WindowShape {
-            table: &self.layout.table,
+            table: &self.layout.tables.table,
             key: &self.layout.dialect.quote(key),
             by: &self.by(order, segment.null),
             descending: self.sort.descending,
@@ -86,12 +86,12 @@ fn window_statement(
         edge("i"),
         grouping.value(),
         position,
-        scan.layout.key_text,
+        scan.layout.key.text,
     ));
     scan.push_hit(&mut sql);
     sql.push(" FROM ");
     dialect.window(&mut sql, shape, within);
-    sql.push(&scan.layout.join);
+    sql.push(&scan.layout.tables.join);
     sql.push(&format!(") AS x GROUP BY {}", dialect.group_key("v")));
     sql.done()
 }

@@ -60,7 +60,7 @@ impl<'s> Diagnostics<'s> {
             wishes.push((index.purpose.clone(), there.ok_or_else(|| Some(index.clone()))));
         }
         let order = self.context.layout.order(SortKey::Time, true).and_then(|order| order.column.clone());
-        let key = self.context.layout.key.column.clone();
+        let key = self.context.layout.key.expr.column.clone();
         if let Some(column) = &order {
             let there = named(&|columns| columns.iter().take(2).any(|c| c == column));
             let there =
@@ -90,7 +90,7 @@ impl<'s> Diagnostics<'s> {
     /// The index that makes a facet quick: its counts with the first and last time of each value, the pages of one value, and
     /// the jobs that a replay of one value takes.
     fn facet_index(self, word: &str, column: &str, order: Option<&str>, state: Option<&str>) -> Index {
-        let key = self.context.layout.key.column.as_deref();
+        let key = self.context.layout.key.expr.column.as_deref();
         let partial = table_stats(self.context.engine.kind()).has_partial_indexes();
         let leading = state.filter(|state| !partial && *state != column);
         let mut columns: Vec<String> = leading.into_iter().chain([column]).map(str::to_owned).collect();
@@ -134,7 +134,7 @@ impl<'s> Diagnostics<'s> {
             Some(Width { column, bytes: measures.widths.get(name).map_or(8.0, |w| w.bytes) })
         };
         let columns: Vec<Width<'_>> = index.columns.iter().filter_map(width).collect();
-        let key = self.context.layout.key.column.iter().filter(|key| !index.columns.contains(key));
+        let key = self.context.layout.key.expr.column.iter().filter(|key| !index.columns.contains(key));
         let key: Vec<Width<'_>> = key.filter_map(width).collect();
         let known = |name: &String| measures.widths.get(name).and_then(|w| w.distinct);
         let distinct = index.columns.iter().map(known).try_fold(1.0, |product, n| Some(product * n?.max(1.0)));
@@ -149,7 +149,7 @@ impl<'s> Diagnostics<'s> {
     /// What is known of the columns of these indexes, and of how many rows are dead.
     async fn measures(self, indexes: &[&Index], budget: &Budget) -> Result<Measures> {
         let mut names: Vec<&str> = indexes.iter().flat_map(|index| index.columns.iter().map(String::as_str)).collect();
-        let key = self.context.layout.key.column.as_deref().unwrap_or_default();
+        let key = self.context.layout.key.expr.column.as_deref().unwrap_or_default();
         names.push(key);
         names.sort_unstable();
         names.dedup();

@@ -198,7 +198,7 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
 fn conditions<'a>(layout: &'a Layout, spec: &'a Spec) -> impl Iterator<Item = CheckedPiece> + 'a {
     let piece = |what: String, text: &Spanned<String>, condition: &str| {
         let mut sql = Sql::new(layout.dialect);
-        push(&mut sql, &format!("SELECT 1 FROM {} WHERE {condition}", layout.from), &Fill::of(layout, None));
+        push(&mut sql, &format!("SELECT 1 FROM {} WHERE {condition}", layout.tables.from), &Fill::of(layout, None));
         CheckedPiece { what, offset: text.span().start, statement: sql.done() }
     };
     let states = State::ALL.into_iter().filter_map(move |state| {
@@ -222,7 +222,7 @@ fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) ->
         // Nobody fills placeholders in where lists are read.
         false => drop(sql.push(&layout.dialect.contract(&expr.raw, expr.kind))),
     }
-    sql.push(&format!(" FROM {}", layout.from));
+    sql.push(&format!(" FROM {}", layout.tables.from));
     CheckedPiece { what, offset, statement: sql.done() }
 }
 
@@ -240,7 +240,7 @@ fn verb_pieces(
     let warnings = verb.warn.iter().enumerate().map(|(i, warning)| (format!("warn[{i}].when"), &warning.when));
     for (name, condition) in named.chain(refusals).chain(warnings) {
         let mut sql = Sql::new(layout.dialect);
-        sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
+        sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.tables.from));
         push(&mut sql, condition.get_ref(), &Fill::of(layout, target));
         let (what, offset) = (format!("verbs.{action}.{name}"), condition.span().start);
         pieces.push(CheckedPiece { what, offset, statement: sql.done() });
@@ -333,11 +333,11 @@ fn undo_pieces(layout: &Layout, undo: &Undo, action: Action, target: Option<&str
 
 /// A statement over one job that is not there.
 fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
-    let id = match layout.key.kind {
+    let id = match layout.key.expr.kind {
         FieldKind::Int | FieldKind::Natural => "0",
         _ => "00000000-0000-0000-0000-000000000000",
     };
-    let id = layout.scope.as_ref().map_or(id.to_owned(), |_| format!("none/{id}"));
+    let id = layout.key.scope.as_ref().map_or(id.to_owned(), |_| format!("none/{id}"));
     let ids = [id.clone()];
     let (id_text, json) = (id.clone(), Some("{}".to_owned()));
     let row = BatchRow {

@@ -137,7 +137,7 @@ impl<'a> Axis<'a> {
         let mut sql = Sql::new(dialect);
         let reach = match self.is_time() {
             true => "NULL".to_owned(),
-            false => format!("(SELECT max({}) FROM {} AS t)", self.order.raw, self.layout.table),
+            false => format!("(SELECT max({}) FROM {} AS t)", self.order.raw, self.layout.tables.table),
         };
         let (clock, token, gate) = (dialect.clock(), self.token().unwrap_or("NULL"), dialect.gate().unwrap_or("NULL"));
         sql.push(&format!("SELECT {clock}, {token}, {reach}, {gate}"));

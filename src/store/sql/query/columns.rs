@@ -38,7 +38,7 @@ pub(crate) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
     let shown = |part: Part| if extras.record_only { "NULL".to_owned() } else { contract(layout, part) };
     let whole = |wanted: bool, part: Part| if wanted { complete_text(layout, part) } else { "NULL".to_owned() };
     let columns: [String; WIDTH] = [
-        layout.key_text.clone(),
+        layout.key.text.clone(),
         dialect.position(&order.raw, order.kind),
         contract(layout, Part::At),
         contract(layout, Part::State),

@@ -88,7 +88,7 @@ impl Grouping<'_> {
         slot: Option<&(dyn Fn(&mut Sql) + Sync)>,
         within: impl FnOnce(&mut Sql),
     ) -> Statement {
-        self.statement_over(&self.layout.from, judge, slot, within)
+        self.statement_over(&self.layout.tables.from, judge, slot, within)
     }
 
     /// The same over another row source, `t` with what is joined to it.
@@ -108,7 +108,7 @@ impl Grouping<'_> {
     /// The same, by value alone and quicker, where every row has a time that can be told. Where one has none, it shows as a
     /// value without a first or without a last time; see [`Tally::is_timed`].
     pub(crate) fn statement_of_timed(&self, judge: &WhereClause<'_>, within: impl FnOnce(&mut Sql)) -> Statement {
-        self.timed_over(&self.layout.from, judge, within)
+        self.timed_over(&self.layout.tables.from, judge, within)
     }
 
     /// The same over another row source, `t` with what is joined to it.

@@ -19,8 +19,8 @@ pub(crate) enum Doubt {
 /// What speaks against a layout's key, as the catalogue has its table.
 pub(crate) fn doubt(layout: &Layout, table: &Table) -> Option<Doubt> {
     let name = &layout.spec.table;
-    let scope = layout.scope.as_ref().and_then(|scope| scope.column.as_deref());
-    let Some(key) = layout.key.column.as_deref() else {
+    let scope = layout.key.scope.as_ref().and_then(|scope| scope.column.as_deref());
+    let Some(key) = layout.key.expr.column.as_deref() else {
         let why = format!("the key is no column of {name}: whether it is unique cannot be told");
         return Some(Doubt::Untold(with_rest(&why)));
     };

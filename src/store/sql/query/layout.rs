@@ -34,38 +34,52 @@ impl Expr {
     }
 }
 
+/// The dead-letter table as statements name it.
+pub(crate) struct TableSql {
+    /// Quoted, with its schema.
+    pub(crate) table: String,
+    /// What is joined to it; empty where nothing is.
+    pub(crate) join: String,
+    /// As `t`, with what is joined to it.
+    pub(crate) from: String,
+    /// As `t` where it is read as it is stored, with nothing joined to it.
+    pub(crate) stored: String,
+    /// Whether it is stored in the order of the key.
+    pub(crate) is_stored_by_key: bool,
+}
+
+/// What identifies a job.
+pub(crate) struct LayoutKey {
+    pub(crate) expr: Expr,
+    /// What the key is unique within, where it is not unique in the whole table.
+    pub(crate) scope: Option<Expr>,
+    /// A job's id as a contract column: the key, behind what it is unique within.
+    pub(crate) text: String,
+    /// The key column's collation, where the database has one.
+    pub(crate) collation: Option<String>,
+}
+
+/// The orders of lists, the parts of a job, and the conditions of the states that have one.
+struct LayoutExprs {
+    time: Expr,
+    otherwise: Option<Expr>,
+    attempts: Option<Expr>,
+    parts: BTreeMap<Part, Expr>,
+    conditions: BTreeMap<State, String>,
+}
+
 /// A layout in one database.
 pub(crate) struct Layout {
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) adapter: String,
     pub(crate) spec: Spec,
     pub(crate) schema: String,
-    /// The table, quoted, with its schema.
-    pub(crate) table: String,
-    /// What is joined to it; empty where nothing is.
-    pub(crate) join: String,
-    /// The table as `t` with what is joined to it.
-    pub(crate) from: String,
-    /// The table as `t` where it is read as it is stored, with nothing joined to it.
-    pub(crate) stored: String,
-    /// Whether it is stored in the order of the key.
-    pub(crate) is_stored_by_key: bool,
-    pub(crate) key: Expr,
-    /// What the key is unique within, where it is not unique in the whole table.
-    pub(crate) scope: Option<Expr>,
-    /// A job's id as a contract column: the key, behind what it is unique within.
-    pub(crate) key_text: String,
-    /// The key column's collation, where the database has one.
-    pub(crate) key_collation: Option<String>,
+    pub(crate) tables: TableSql,
+    pub(crate) key: LayoutKey,
     pub(crate) columns: Vec<Column>,
-    time: Expr,
-    otherwise: Option<Expr>,
-    attempts: Option<Expr>,
-    parts: BTreeMap<Part, Expr>,
+    exprs: LayoutExprs,
     /// What else is shown of an open job.
     pub(crate) more: BTreeMap<String, Expr>,
-    /// Conditions of the states that have one.
-    conditions: BTreeMap<State, String>,
     /// How the column counts time that says when replayed jobs may run, where it does.
     pub(crate) due: Option<FieldKind>,
     /// Whether its rows change with transactions of the database that is asked, which is what change tokens tell of.
@@ -111,20 +125,14 @@ impl Layout {
         let is_primary = found.unique.get("").is_some_and(|of| of.iter().eq(key.column.iter()));
         let leads = key.column.as_deref().and_then(|c| found.column(c)).is_some_and(|c| dialect.leads(c));
         let by_key = dialect.by_primary_key().filter(|_| leads && is_primary && scope.is_none() && has_transactions);
-        Self {
-            dialect,
-            adapter: adapter.name.clone(),
-            schema: schema.to_owned(),
-            more: spec.more.iter().map(|(name, field)| (name.clone(), expr(field))).collect(),
+        let tables = TableSql {
             from: format!("{table} AS t{join}"),
             stored: format!("{table} AS t{}", by_key.unwrap_or_default()),
             is_stored_by_key: by_key.is_some(),
-            conditions: conditions.collect(),
             join,
-            key_collation: collation,
-            columns: found.columns.clone(),
-            has_transactions,
-            due: None,
+            table: table.clone(),
+        };
+        let exprs = LayoutExprs {
             time: match &otherwise {
                 Some(otherwise) if !served(found, &time, spec.order.needs.as_deref()) => otherwise.clone(),
                 _ => time,
@@ -132,11 +140,20 @@ impl Layout {
             otherwise,
             attempts: spec.order.attempts.as_ref().map(expr),
             parts: spec.fields.iter().map(|(part, field)| (part, expr(field))).collect(),
-            key,
-            scope,
-            key_text,
+            conditions: conditions.collect(),
+        };
+        Self {
+            dialect,
+            adapter: adapter.name.clone(),
+            schema: schema.to_owned(),
+            tables,
+            key: LayoutKey { expr: key, scope, text: key_text, collation },
+            columns: found.columns.clone(),
+            exprs,
+            more: spec.more.iter().map(|(name, field)| (name.clone(), expr(field))).collect(),
+            due: None,
+            has_transactions,
             spec: spec.clone(),
-            table,
         }
     }
 
@@ -155,51 +172,51 @@ impl Layout {
 
     /// The expression of a part, where the layout has it.
     pub(crate) fn part(&self, part: Part) -> Option<&Expr> {
-        self.parts.get(&part)
+        self.exprs.parts.get(&part)
     }
 
     /// The expression of any field of an adapter over the same table.
     pub(crate) fn expr(&self, field: &Field) -> Expr {
-        let names = Names { table: &self.table, schema: self.dialect.quote(&self.schema), spec: &self.spec };
+        let names = Names { table: &self.tables.table, schema: self.dialect.quote(&self.schema), spec: &self.spec };
         expression(self.dialect, field, &Table { columns: self.columns.clone(), ..Table::default() }, &names)
     }
 
     /// A job's id as a text.
     pub(crate) fn id_text(&self) -> TextExpression {
-        let is_spoken = self.scope.is_some() || matches!(self.key.kind, FieldKind::Text | FieldKind::Uuid);
-        TextExpression { raw: self.key_text.clone(), is_spoken }
+        let is_spoken = self.key.scope.is_some() || matches!(self.key.expr.kind, FieldKind::Text | FieldKind::Uuid);
+        TextExpression { raw: self.key.text.clone(), is_spoken }
     }
 
     /// What an order sorts by, in lists of dead jobs alone or of others too; `None` where the layout cannot.
     pub(crate) fn order(&self, key: SortKey, dead: bool) -> Option<&Expr> {
         match key {
-            SortKey::Time if dead => Some(&self.time),
-            SortKey::Time => Some(self.otherwise.as_ref().unwrap_or(&self.time)),
-            SortKey::Attempts => self.attempts.as_ref(),
+            SortKey::Time if dead => Some(&self.exprs.time),
+            SortKey::Time => Some(self.exprs.otherwise.as_ref().unwrap_or(&self.exprs.time)),
+            SortKey::Attempts => self.exprs.attempts.as_ref(),
         }
     }
 
     /// A condition that all jobs of a list meet, where only dead jobs have what orders them: without it, no index that knows
     /// the state would serve, and all that lives would be looked at behind them.
     pub(crate) fn among(&self, dead: bool) -> Option<&str> {
-        let ordered = self.otherwise.as_ref().is_some_and(|otherwise| otherwise.raw != self.time.raw);
-        self.condition(State::Dead).filter(|_| dead && ordered && self.join.is_empty())
+        let ordered = self.exprs.otherwise.as_ref().is_some_and(|otherwise| otherwise.raw != self.exprs.time.raw);
+        self.condition(State::Dead).filter(|_| dead && ordered && self.tables.join.is_empty())
     }
 
     /// Writes whether a row is one of these jobs.
     pub(crate) fn keys_in(&self, sql: &mut Sql, ids: &[String]) {
-        let Some(scope) = &self.scope else {
-            return self.dialect.keys_in(sql, &self.key.raw, self.key.kind, ids);
+        let Some(scope) = &self.key.scope else {
+            return self.dialect.keys_in(sql, &self.key.expr.raw, self.key.expr.kind, ids);
         };
         let apart: Vec<(String, String)> = ids.iter().map(|id| self.parts_of(id)).collect();
-        self.dialect.pairs_in(sql, &scope.raw, (&self.key.raw, self.key.kind), &apart);
+        self.dialect.pairs_in(sql, &scope.raw, (&self.key.expr.raw, self.key.expr.kind), &apart);
     }
 
     /// Whether text is a job's id as the database prints it.
     pub(crate) fn holds(&self, id: &str) -> bool {
-        match &self.scope {
-            None => is_key(id, self.key.kind),
-            Some(_) => id.rsplit_once(SCOPE_END).is_some_and(|(_, key)| is_key(key, self.key.kind)),
+        match &self.key.scope {
+            None => is_key(id, self.key.expr.kind),
+            Some(_) => id.rsplit_once(SCOPE_END).is_some_and(|(_, key)| is_key(key, self.key.expr.kind)),
         }
     }
 
@@ -211,12 +228,12 @@ impl Layout {
 
     /// The key alone of a job's id.
     pub(crate) fn bare<'a>(&self, id: &'a str) -> &'a str {
-        self.scope.as_ref().and_then(|_| id.rsplit_once(SCOPE_END)).map_or(id, |(_, key)| key)
+        self.key.scope.as_ref().and_then(|_| id.rsplit_once(SCOPE_END)).map_or(id, |(_, key)| key)
     }
 
     /// The rows of a batch with their keys as the table has them.
     pub(crate) fn apart<'a>(&self, rows: &'a [BatchRow]) -> Cow<'a, [BatchRow]> {
-        if self.scope.is_none() {
+        if self.key.scope.is_none() {
             return Cow::Borrowed(rows);
         }
         let apart = |row: &BatchRow| {
@@ -228,12 +245,12 @@ impl Layout {
 
     /// The table as `t` with what is joined to it, where it is read as it is stored.
     pub(crate) fn stored_joined(&self) -> String {
-        format!("{}{}", self.stored, self.join)
+        format!("{}{}", self.tables.stored, self.tables.join)
     }
 
     /// Whether an order is that of the primary key itself.
     pub(crate) fn is_key(&self, expr: &Expr) -> bool {
-        expr.raw == self.key.raw
+        expr.raw == self.key.expr.raw
     }
 
     /// Whether an order alone tells two rows apart.
@@ -256,7 +273,7 @@ impl Layout {
 
     /// The condition of a state, where the adapter has one.
     pub(crate) fn condition(&self, state: State) -> Option<&str> {
-        self.conditions.get(&state).map(String::as_str)
+        self.exprs.conditions.get(&state).map(String::as_str)
     }
 
     /// What a native word means; a word that the adapter does not know is no state to act on.

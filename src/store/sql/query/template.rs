@@ -71,18 +71,18 @@ pub(crate) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
     for piece in pieces(text) {
         match piece {
             Piece::Sql(text) => drop(sql.push(text)),
-            Piece::Hole("table") => drop(sql.push(&layout.table)),
-            Piece::Hole("from") => drop(sql.push(&layout.from)),
+            Piece::Hole("table") => drop(sql.push(&layout.tables.table)),
+            Piece::Hole("from") => drop(sql.push(&layout.tables.from)),
             Piece::Hole("schema") => drop(sql.push(&dialect.quote(&layout.schema))),
             Piece::Hole("target") => drop(sql.push(fill.target.unwrap_or("NULL"))),
-            Piece::Hole("key") => drop(sql.push(&layout.key_text)),
+            Piece::Hole("key") => drop(sql.push(&layout.key.text)),
             Piece::Hole("error_class") => drop(sql.push(&contract(layout, Part::Error))),
             Piece::Hole("ids") => layout.keys_in(sql, fill.ids),
             Piece::Hole("batch") => {
                 let columns = BatchColumns {
                     new_id: text.contains("new_id"),
                     message: text.contains("message"),
-                    scope: layout.scope.is_some() && text.contains("b.scope"),
+                    scope: layout.key.scope.is_some() && text.contains("b.scope"),
                     run_after: own_instants(text),
                     due: layout.due,
                     kept: text.contains("b.kept"),
@@ -91,8 +91,8 @@ pub(crate) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
                 dialect.batch(
                     sql,
                     &layout.apart(fill.batch),
-                    layout.key.kind,
-                    layout.key_collation.as_deref(),
+                    layout.key.expr.kind,
+                    layout.key.collation.as_deref(),
                     columns,
                 );
             }

@@ -166,7 +166,7 @@ impl<'a> WhereClause<'a> {
     pub(crate) fn span(&self, sql: &mut Sql, rows: Rows) {
         // No index leads to such times of rows without a place in the order: a window would read all of them.
         let is_unserved = rows == Rows::Untimed && self.death().is_some_and(|death| death.falls_back);
-        if !self.layout.join.is_empty() || is_unserved {
+        if !self.layout.tables.join.is_empty() || is_unserved {
             return;
         }
         self.roughly(sql, rows);
@@ -233,7 +233,7 @@ fn is_of_death(clause: &Clause) -> bool {
 /// Whether windows from the newest job on come to an end before the oldest, as a filter begins at a time.
 pub(crate) fn has_span(layout: &Layout, clauses: &[Clause]) -> bool {
     let begins = |clause: &Clause| matches!(clause.any.as_slice(), [Test::Time { from: Some(_), .. }]);
-    layout.join.is_empty() && clauses.iter().any(|clause| is_of_death(clause) && begins(clause))
+    layout.tables.join.is_empty() && clauses.iter().any(|clause| is_of_death(clause) && begins(clause))
 }
 
 /// Whether the database reads for it what a job brought along.

@@ -173,8 +173,8 @@ impl ChunkReader<'_> {
 
     /// How keys are reckoned with, going by one of them, and its place.
     fn scale(self, key: &str) -> Option<(Scale, i128)> {
-        let column = self.layout.columns.iter().find(|c| Some(&c.name) == self.layout.key.column.as_ref())?;
-        let scale = Scale::of(self.layout.key.kind, &column.data_type, key)?;
+        let column = self.layout.columns.iter().find(|c| Some(&c.name) == self.layout.key.expr.column.as_ref())?;
+        let scale = Scale::of(self.layout.key.expr.kind, &column.data_type, key)?;
         let place = scale.read(key)?;
         Some((scale, place))
     }
@@ -182,9 +182,12 @@ impl ChunkReader<'_> {
     /// The first key or the last one.
     async fn outermost(self, direction: &str) -> Result<Option<String>> {
         let layout = self.layout;
-        let key = &layout.key.raw;
+        let key = &layout.key.expr.raw;
         let mut sql = Sql::new(layout.dialect);
-        sql.push(&format!("SELECT {} FROM {} ORDER BY {key} {direction} LIMIT 1", layout.key_text, layout.stored));
+        sql.push(&format!(
+            "SELECT {} FROM {} ORDER BY {key} {direction} LIMIT 1",
+            layout.key.text, layout.tables.stored
+        ));
         let row = self.engine.read(&[sql.done()], self.budget).await?.pop().unwrap_or_default().pop();
         Ok(row.map(|row| Cells::new(row).text()).transpose()?.flatten())
     }
@@ -192,7 +195,7 @@ impl ChunkReader<'_> {
     /// What asks for the plan of reading these keys.
     fn plan(self, keys: &Keys) -> Statement {
         let mut sql = Sql::new(self.layout.dialect);
-        sql.push(&format!("SELECT 1 FROM {} WHERE ", self.layout.stored));
+        sql.push(&format!("SELECT 1 FROM {} WHERE ", self.layout.tables.stored));
         keys.push(&mut sql, self.layout);
         let statement = sql.done();
         Statement { sql: self.layout.dialect.explain(&statement.sql), ..statement }
@@ -219,20 +222,20 @@ impl ChunkReader<'_> {
         let layout = self.layout;
         let mut sql = Sql::new(layout.dialect);
         // Nothing is joined: it would be looked up for each row that is passed over.
-        sql.push(&format!("SELECT {} FROM {} WHERE ", layout.key_text, layout.stored));
+        sql.push(&format!("SELECT {} FROM {} WHERE ", layout.key.text, layout.tables.stored));
         match end.key {
             Some(key) => push_key(&mut sql, layout, "<", key),
             None => drop(sql.push("1 = 1")),
         }
         // Bound: each size would make another statement.
         let skipped = sql.bind(Bind::Int(Some(i64::try_from(rows.max(1) - 1).unwrap_or(i64::MAX))));
-        sql.push(&format!(" ORDER BY {} DESC LIMIT 1 OFFSET {skipped}", layout.key.raw));
+        sql.push(&format!(" ORDER BY {} DESC LIMIT 1 OFFSET {skipped}", layout.key.expr.raw));
         let Some(row) = self.engine.read(&[sql.done()], self.budget).await?.pop().unwrap_or_default().pop() else {
             return Ok(None);
         };
         match Cells::new(row).text()?.map(JobId::new) {
             Some(key) if end.key != Some(&key) => Ok(Some(key)),
-            _ => Err(SourceError::Layout(format!("the key {} does not lead through the table", layout.key.raw))),
+            _ => Err(SourceError::Layout(format!("the key {} does not lead through the table", layout.key.expr.raw))),
         }
     }
 }
@@ -252,8 +255,8 @@ impl Keys {
 
 /// Writes how the key compares to one.
 fn push_key(sql: &mut Sql, layout: &Layout, op: &str, id: &JobId) {
-    let place = layout.dialect.placed(sql, id.as_str(), layout.key.kind);
-    sql.push(&format!("{} {op} {place}", layout.key.raw));
+    let place = layout.dialect.placed(sql, id.as_str(), layout.key.expr.kind);
+    sql.push(&format!("{} {op} {place}", layout.key.expr.raw));
 }
 
 #[cfg(test)]

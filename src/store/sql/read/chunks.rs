@@ -104,7 +104,7 @@ impl Window {
 impl<'s> Reader<'s> {
     /// How many blocks the table is stored in; `None` where it cannot be read by them.
     pub(crate) async fn blocks(self, budget: &Budget) -> Result<Option<u64>> {
-        if self.context.layout.is_stored_by_key {
+        if self.context.layout.tables.is_stored_by_key {
             let Some(statement) = self.rows_statement() else { return Ok(None) };
             let rows = self.number(statement, budget).await?;
             return Ok(rows.map(|rows| (rows / ROWS_OF_BLOCK).max(1)));
@@ -183,7 +183,7 @@ impl ChunkReader<'_> {
                     cap = window.blocks;
                 }
                 Err(error) if error.took_too_long() && asked > 1 => {
-                    cap = if self.layout.is_stored_by_key { asked } else { asked.min(end.block - end.floor) };
+                    cap = if self.layout.tables.is_stored_by_key { asked } else { asked.min(end.block - end.floor) };
                 }
                 Err(error) => return Err(error),
             }
@@ -195,7 +195,7 @@ impl ChunkReader<'_> {
     /// Blocks of a window at the most. How many rows a large part of a table holds is told badly where windows go by keys, and
     /// of half of it not at all.
     fn most(self, end: ChunkEnd<'_>) -> u64 {
-        if self.layout.is_stored_by_key { (end.of / PARTS).max(LEAST_BLOCKS) } else { u64::MAX }
+        if self.layout.tables.is_stored_by_key { (end.of / PARTS).max(LEAST_BLOCKS) } else { u64::MAX }
     }
 
     /// One window: what it is, its rows, and when reading them began.
@@ -205,7 +205,7 @@ impl ChunkReader<'_> {
         blocks: u64,
         statement: impl Fn(&Window) -> Result<Statement>,
     ) -> Result<Option<(Window, Vec<Row>, Instant)>> {
-        let window = match self.layout.is_stored_by_key {
+        let window = match self.layout.tables.is_stored_by_key {
             true => {
                 let bound = self.bound_before(end, blocks.saturating_mul(ROWS_OF_BLOCK)).await?;
                 Some(Window::down_to(end, blocks, bound))

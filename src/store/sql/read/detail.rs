@@ -32,7 +32,7 @@ impl<'s> Details<'s> {
             return Ok(Vec::new());
         }
         let layout = &self.context.layout;
-        let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key);
+        let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key.expr);
         let mut sql = Sql::new(layout.dialect);
         sql.push("SELECT ");
         select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
@@ -45,7 +45,7 @@ impl<'s> Details<'s> {
         for expr in layout.more.values() {
             sql.push(&format!(", {}", layout.dialect.contract(&expr.raw, expr.kind)));
         }
-        sql.push(&format!(" FROM {} WHERE ", layout.from));
+        sql.push(&format!(" FROM {} WHERE ", layout.tables.from));
         layout.keys_in(&mut sql, &valid);
         let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         let named = self.context.named(ids);

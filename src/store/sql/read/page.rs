@@ -101,7 +101,7 @@ impl<'s> Reader<'s> {
     }
 
     pub(crate) async fn read_rows(self, ids: &[JobId], budget: &Budget) -> Result<Vec<Job>> {
-        let order = self.context.layout.order(SortKey::Time, true).unwrap_or(&self.context.layout.key);
+        let order = self.context.layout.order(SortKey::Time, true).unwrap_or(&self.context.layout.key.expr);
         let valid = self.context.valid(ids);
         if valid.is_empty() {
             return Ok(Vec::new());
@@ -109,7 +109,7 @@ impl<'s> Reader<'s> {
         let mut sql = Sql::new(self.context.layout.dialect);
         sql.push("SELECT ");
         select(&mut sql, &self.context.layout, order, Extras { lineage: true, ..Extras::default() });
-        sql.push(&format!(" FROM {} WHERE ", self.context.layout.from));
+        sql.push(&format!(" FROM {} WHERE ", self.context.layout.tables.from));
         self.context.layout.keys_in(&mut sql, &valid);
         let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         let named = self.context.named(ids);
@@ -211,7 +211,7 @@ impl<'s> Reader<'s> {
         }
         let dialect = self.context.layout.dialect;
         let among = self.context.layout.among(dead).map_or(String::new(), |condition| format!("{condition} AND "));
-        let (raw, table) = (&order.raw, &self.context.layout.table);
+        let (raw, table) = (&order.raw, &self.context.layout.tables.table);
         let end = |direction: &str, skipped: usize| {
             let rows = format!("FROM {table} AS t WHERE {among}{raw} IS NOT NULL");
             dialect.contract(

@@ -61,7 +61,7 @@ impl<'s> Reader<'s> {
 
     /// The same by the planner; `None` where it cannot be told now.
     async fn planned(self, scan: &Scan<'_>) -> Result<Option<Option<RangeEstimate>>> {
-        let (dialect, from, order) = (self.context.layout.dialect, &self.context.layout.from, scan.sql.order()?);
+        let (dialect, from, order) = (self.context.layout.dialect, &self.context.layout.tables.from, scan.sql.order()?);
         let all = Segment { null: false, from: None };
         let explained = |Statement { sql, binds }: Statement| Statement { sql: dialect.explain(&sql), binds };
         let of = |condition: &dyn Fn(&mut Sql)| {
@@ -108,7 +108,7 @@ impl Scan<'_> {
     fn rare_value_question(&self) -> Result<Option<String>> {
         let ScanSql { judge, layout, .. } = self.sql;
         let is_by_time = self.sql.sort.key == SortKey::Time;
-        if !is_by_time || layout.dialect.together().is_none() || !layout.join.is_empty() {
+        if !is_by_time || layout.dialect.together().is_none() || !layout.tables.join.is_empty() {
             return Ok(None);
         }
         let is_timed = matches!(self.sql.order()?.kind, FieldKind::Utc | FieldKind::Instant);
@@ -275,7 +275,7 @@ impl ScanSql<'_> {
         for (raw, name) in by.iter().zip(named) {
             sql.push(&format!(", {raw} AS {name}"));
         }
-        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
+        sql.push(&format!(" FROM {} WHERE ", self.layout.tables.from));
         self.judge.push_for(&mut sql, Rows::of(self.sort.key, segment.null));
         sql.push(" AND ");
         self.beyond(&mut sql, order, segment, forward);
@@ -294,7 +294,7 @@ impl ScanSql<'_> {
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
         self.push_hit(&mut sql);
-        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
+        sql.push(&format!(" FROM {} WHERE ", self.layout.tables.from));
         self.in_window(&mut sql, order, segment, forward);
         self.limit(&mut sql, order, if descending { "<" } else { ">" }, until);
         sql.push(&format!(" ORDER BY {} LIMIT 1", order_by(&self.by(order, false), descending)));

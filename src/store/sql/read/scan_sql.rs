@@ -37,7 +37,7 @@ impl<'a> ScanSql<'a> {
 
     /// Writes which rows are read directly, and in which order.
     fn push_rows(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool, limit: usize) {
-        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
+        sql.push(&format!(" FROM {} WHERE ", self.layout.tables.from));
         self.judge.push_for(sql, Rows::of(self.sort.key, segment.null));
         sql.push(" AND ");
         // What is asked of all rows stands there already: said twice, the planner would take it for two chances.
@@ -47,9 +47,9 @@ impl<'a> ScanSql<'a> {
     }
 
     pub(crate) fn window_statement(&self, order: &Expr, segment: &Segment, forward: bool, size: usize) -> Statement {
-        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let key = self.layout.key.expr.column.as_deref().unwrap_or_default();
         let shape = WindowShape {
-            table: &self.layout.table,
+            table: &self.layout.tables.table,
             key: &self.layout.dialect.quote(key),
             by: &self.by(order, segment.null),
             descending: self.sort.descending == forward,
@@ -65,7 +65,7 @@ impl<'a> ScanSql<'a> {
         sql.push(" END AS hit, rn FROM ");
         let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, forward);
         self.layout.dialect.window(&mut sql, &shape, within);
-        sql.push(&self.layout.join);
+        sql.push(&self.layout.tables.join);
         sql.push(&format!(" WHERE rn = {size} OR "));
         self.push_passes(&mut sql);
         sql.push(" = 1");
@@ -104,7 +104,7 @@ impl<'a> ScanSql<'a> {
     /// The same, of rows that are all asked for.
     pub(crate) fn beyond(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
         let dialect = self.layout.dialect;
-        let key = &self.layout.key;
+        let key = &self.layout.key.expr;
         let descending = self.sort.descending == forward;
         self.older(sql);
         let Some(from) = &segment.from else {
@@ -153,7 +153,7 @@ impl<'a> ScanSql<'a> {
     /// What orders the rows of a segment, the key last where it takes it to tell them apart. Rows without the order's value
     /// are ordered by it all the same: a planner that was asked for the key alone would look for them along the whole table.
     pub(crate) fn by<'b>(&'b self, order: &'b Expr, null: bool) -> Vec<&'b str> {
-        let key = self.layout.key.raw.as_str();
+        let key = self.layout.key.expr.raw.as_str();
         match (self.layout.is_key(order), self.layout.is_unique(order) && !null) {
             (true, _) => vec![key],
             (false, true) => vec![&order.raw],

@@ -57,7 +57,7 @@ impl<'s> Reader<'s> {
             return self.stored_step(&query, at, read.clone(), budget).await;
         }
         let question = format!("{:?} {}", query.sort, query.filter);
-        let newest = if self.context.layout.is_stored_by_key { NEWEST_BY_KEY } else { NEWEST };
+        let newest = if self.context.layout.tables.is_stored_by_key { NEWEST_BY_KEY } else { NEWEST };
         if query.cursor == Cursor::Start {
             self.memory.pace.begin(&question);
         }
@@ -107,7 +107,7 @@ impl<'s> Reader<'s> {
         let next = match (at.left > at.floor, is_first_pass) {
             (true, _) => Some(at),
             // Where rows are stored by their key, none of them moves.
-            (false, true) if !self.context.layout.is_stored_by_key => Some(self.tail(at, budget).await?),
+            (false, true) if !self.context.layout.tables.is_stored_by_key => Some(self.tail(at, budget).await?),
             (false, _) => None,
         };
         let scanned = Some(Scanned { rows: 0, share });

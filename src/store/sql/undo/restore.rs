@@ -149,7 +149,7 @@ impl<'s> Restore<'s> {
     async fn keys_there(self, asker: &mut Asker<'_, '_>, ids: &[String]) -> Result<HashSet<String>> {
         let layout = &self.context.layout;
         let mut sql = Sql::new(layout.dialect);
-        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, layout.table));
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key.text, layout.tables.table));
         push(&mut sql, "{ids}", &Fill { ids, ..Fill::of(layout, None) });
         let rows = DryRun::new(self.context).fetch(asker, sql.done()).await?;
         rows.into_iter().map(|row| Ok(Cells::new(row).text()?.unwrap_or_default())).collect()
@@ -300,10 +300,10 @@ impl<'s> Restore<'s> {
         }
         let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let keeping = Keeping::of(dialect, &layout.columns, &Keep::Whole(true));
-        let mut columns = vec![layout.key_text.clone()];
+        let mut columns = vec![layout.key.text.clone()];
         columns.extend(keeping.expressions());
         let mut sql = Sql::new(dialect);
-        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", columns.join(", "), layout.table));
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", columns.join(", "), layout.tables.table));
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
         let wanted: HashMap<&str, &str> = kept.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
         let mut same = Vec::new();

@@ -99,7 +99,7 @@ impl<'s> ArchiveTable<'s> {
         let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let ids: Vec<String> = self.context.valid(ids).into_iter().map(|id| id.as_str().to_owned()).collect();
         let mut sql = Sql::new(dialect);
-        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, self.archive()));
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key.text, self.archive()));
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
         sql.push(&format!(" AND t.{} = ", dialect.quote(RUN)));
         let place = sql.text(run);
@@ -127,7 +127,7 @@ impl<'s> ArchiveTable<'s> {
         copy.push(&format!("INSERT INTO {} ({into}, {AT}, {RUN}) SELECT t.{of}, ", self.archive()));
         push(&mut copy, "{now}, {run} FROM {table} AS t WHERE {ids}", &fill);
         let mut delete = Sql::new(dialect);
-        delete.push(&dialect.delete_from(&layout.table));
+        delete.push(&dialect.delete_from(&layout.tables.table));
         push(&mut delete, " WHERE {ids}", &fill);
         let each = |no, statement| Filled { statement, no, rows: ExpectedRows::Each };
         Ok(vec![each(1, copy.done()), each(2, delete.done())])
@@ -176,7 +176,7 @@ impl<'s> ArchiveTable<'s> {
                 own.name
             )));
         }
-        let key = self.context.layout.key.column.as_deref().unwrap_or_default();
+        let key = self.context.layout.key.expr.column.as_deref().unwrap_or_default();
         let column = |column: &ArchiveColumn| {
             let null = if column.name == key { "NOT NULL" } else { "NULL" };
             format!("    {} {} {null},\n", dialect.quote(&column.name), column.definition)

@@ -199,7 +199,7 @@ impl<'s> BatchWriter<'s> {
         let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let fill = Fill { ids, ..self.fill(work) };
         let mut sql = Sql::new(dialect);
-        sql.push(&format!("SELECT {}", layout.key_text));
+        sql.push(&format!("SELECT {}", layout.key.text));
         if let Some(name) = Transactions::new(self.context).name_of(work) {
             sql.push(", ").push(name);
         }
@@ -212,7 +212,7 @@ impl<'s> BatchWriter<'s> {
         for expression in work.keeping.expressions() {
             sql.push(", ").push(&expression);
         }
-        sql.push(&format!(" FROM {} WHERE ", layout.from));
+        sql.push(&format!(" FROM {} WHERE ", layout.tables.from));
         push(&mut sql, "{ids} AND ", &fill);
         self.guard(&mut sql, work, &fill);
         sql.push(&dialect.lock_clause("t"));

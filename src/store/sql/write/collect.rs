@@ -103,7 +103,10 @@ impl<'s> BatchWriter<'s> {
             return Ok(shared);
         }
         let mut sql = Sql::new(self.context.layout.dialect);
-        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", self.context.layout.key_text, self.context.layout.table));
+        sql.push(&format!(
+            "SELECT {} FROM {} AS t WHERE ",
+            self.context.layout.key.text, self.context.layout.tables.table
+        ));
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(&self.context.layout, None) });
         let mut seen = HashSet::new();
         for row in tx.fetch(&sql.done()).await? {

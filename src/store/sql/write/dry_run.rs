@@ -50,7 +50,7 @@ impl<'s> DryRun<'s> {
         let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let fill = Fill { ids: rest, ..BatchWriter::new(self.context).fill(work) };
         let mut sql = Sql::new(dialect);
-        sql.push(&format!("SELECT {}, CASE WHEN ", layout.key_text));
+        sql.push(&format!("SELECT {}, CASE WHEN ", layout.key.text));
         BatchWriter::new(self.context).guard(&mut sql, work, &fill);
         sql.push(" THEN 1 ");
         if let Some(taken) = work.taken {
@@ -65,7 +65,7 @@ impl<'s> DryRun<'s> {
             push(&mut sql, refusal.when.get_ref(), &fill);
             sql.push(&format!(") THEN {} ", REFUSED + i));
         }
-        sql.push(&format!("ELSE 0 END FROM {} WHERE ", layout.from));
+        sql.push(&format!("ELSE 0 END FROM {} WHERE ", layout.tables.from));
         push(&mut sql, "{ids}", &fill);
         let mut there: HashMap<String, Option<i64>> = HashMap::new();
         for row in self.fetch(asker, sql.done()).await? {

@@ -74,7 +74,7 @@ impl<'s> Refusals<'s> {
         let fill = Fill { ids, ..Fill::of(layout, self.context.destination.table()) };
         let held = layout.spec.held.as_ref();
         let mut sql = Sql::new(dialect);
-        sql.push(&format!("SELECT {}, CASE", layout.key_text));
+        sql.push(&format!("SELECT {}, CASE", layout.key.text));
         if let Some(when) = when {
             if let Some(held) = held {
                 sql.push(" WHEN (");
@@ -95,7 +95,7 @@ impl<'s> Refusals<'s> {
         let since = held.and_then(|held| held.since.as_ref()).filter(|_| when.is_some());
         let since = since.map_or("NULL".to_owned(), |since| self.contract_of(since));
         let native = if layout.part(Part::State).is_some() { contract(layout, Part::State) } else { "NULL".to_owned() };
-        sql.push(&format!(" ELSE {FIT} END, {since}, {native} FROM {} WHERE ", layout.from));
+        sql.push(&format!(" ELSE {FIT} END, {since}, {native} FROM {} WHERE ", layout.tables.from));
         push(&mut sql, "{ids}", &fill);
         sql.done()
     }
@@ -125,7 +125,7 @@ impl<'s> Refusals<'s> {
             push(sql, warning.when.get_ref(), &fill);
             sql.push(" THEN 1 END)");
         });
-        sql.push(&format!(" FROM {} WHERE ", layout.from));
+        sql.push(&format!(" FROM {} WHERE ", layout.tables.from));
         push(&mut sql, "{ids}", &fill);
         let rows = match self.context.engine.read(&[sql.done()], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),

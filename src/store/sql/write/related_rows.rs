@@ -65,9 +65,9 @@ impl<'s> BatchWriter<'s> {
         sql.push(&format!(
             "SELECT p.k, {} FROM (SELECT {} AS k, {} FROM {} AS t WHERE ",
             expressions.join(", "),
-            layout.key_text,
+            layout.key.text,
             ours.join(", "),
-            layout.table
+            layout.tables.table
         ));
         push(&mut sql, "{ids}", &Fill { ids, ..Fill::of(layout, None) });
         sql.push(") AS p JOIN ");

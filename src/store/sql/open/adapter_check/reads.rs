@@ -29,7 +29,7 @@ pub(super) fn pieces(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
     for (part, text) in filters {
         let (Some(field), Ok(filter)) = (spec.fields.get(part), Filter::parse(text)) else { continue };
         let mut sql = Sql::new(layout.dialect);
-        sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
+        sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.tables.from));
         WhereClause::new(layout, &filter, Timestamp(0)).push(&mut sql);
         pieces.push(piece(&format!("fields.{}, in a filter", part.word()), field, sql.done()));
     }

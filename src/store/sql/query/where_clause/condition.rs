@@ -110,7 +110,7 @@ impl<'a> Condition<'a> {
     }
 
     fn id(&self, sql: &mut Sql, pattern: &Pattern) {
-        let key = &self.layout.key;
+        let key = &self.layout.key.expr;
         match pattern {
             Pattern::Equals(id) if self.layout.holds(id) => {
                 let ids = std::slice::from_ref(id);
