@@ -104,11 +104,9 @@ impl Layout {
             key.kind = FieldKind::Text;
         }
         let (time, otherwise) = (expr(&spec.order.time), spec.order.otherwise.as_ref().map(expr));
-        let collation = key.column.as_deref().and_then(|c| found.column(c)).and_then(|c| c.collation.clone());
         let scope = spec.scope.as_ref().map(expr);
-        let padded =
-            key.column.as_deref().and_then(|c| found.column(c)).is_some_and(|c| dialect.is_padded(&c.data_type));
-        let bare = match padded {
+        let key_column = key.column.as_deref().and_then(|c| found.column(c));
+        let bare = match key_column.is_some_and(|c| dialect.is_padded(&c.data_type)) {
             true => dialect.contract(&dialect.contract(&key.raw, key.kind), FieldKind::Text),
             false => dialect.contract(&key.raw, FieldKind::Text),
         };
@@ -123,7 +121,8 @@ impl Layout {
         let has_transactions = found.without_transactions.is_none() && !found.is_elsewhere;
         // What has no transactions is stored in files that go by no key.
         let is_primary = found.unique.get("").is_some_and(|of| of.iter().eq(key.column.iter()));
-        let leads = key.column.as_deref().and_then(|c| found.column(c)).is_some_and(|c| dialect.leads(c));
+        let leads = key_column.is_some_and(|c| dialect.leads(c));
+        let collation = key_column.and_then(|c| c.collation.clone());
         let by_key = dialect.by_primary_key().filter(|_| leads && is_primary && scope.is_none() && has_transactions);
         let tables = TableSql {
             from: format!("{table} AS t{join}"),
