@@ -123,12 +123,12 @@ fn print(opened: &OpenedStore, filter: &Filter, format: Format, report: &Contras
             }
         }
         Format::Csv => {
-            output::csv(&mut out, ["attributes", "chosen", "others", "filter"].into_iter())?;
+            output::csv(&mut out, ["attributes", "chosen", "others", "filter"])?;
             for record in records() {
                 let attributes = Clean::line(&record.attributes.join(" and ")).to_string();
                 let (chosen, others) = (record.chosen.to_string(), record.others.to_string());
                 let filter = record.filter.unwrap_or_default();
-                output::csv(&mut out, [&*attributes, &*chosen, &*others, &*filter].into_iter())?;
+                output::csv(&mut out, [&*attributes, &*chosen, &*others, &*filter])?;
             }
         }
     }
