@@ -12,8 +12,11 @@ use crate::store::{Budget, Cursor, Entry, PageQuery, ScanMode, Sort, SourceError
 
 /// Jobs of each side that a sample has.
 pub const SAMPLE: usize = 10_000;
-/// Jobs that are read at a time.
+/// Jobs that are read at a time, at the most and at first.
 const STEP: usize = 500;
+const FIRST_STEP: usize = 50;
+/// Bytes of arguments that one step should have at the most.
+const STEP_BYTES: usize = 4 << 20;
 /// Differences that are told.
 const MOST: usize = 20;
 /// Fewer other jobs say nothing.
@@ -141,6 +144,12 @@ fn all_others(chosen: &Filter) -> (Baseline, Vec<Filter>) {
     (Baseline::AllOthers, chosen.complement())
 }
 
+/// Jobs to read next, by the size of those that were read.
+fn next_step(read: &[Entry]) -> usize {
+    let bytes: usize = read.iter().map(|entry| entry.arguments.as_ref().map_or(0, String::len)).sum();
+    (STEP_BYTES / (bytes / read.len().max(1)).max(1)).clamp(1, STEP)
+}
+
 /// Reads jobs with what is compared of them.
 struct JobReader<'a> {
     desk: &'a StoreContext,
@@ -157,20 +166,21 @@ impl JobReader<'_> {
         on_progress: Progress<'_>,
         each: &mut (dyn FnMut(&Entry, &ComparedJob<'_>) + Send),
     ) -> Result<bool, SourceError> {
-        let mut left = most;
+        let (mut left, mut step) = (most, FIRST_STEP);
         for filter in filters {
             let mut next = Some(Cursor::Start);
             while let Some(cursor) = next {
                 if left == 0 {
                     return Ok(true);
                 }
-                let limit = STEP.min(left);
+                let limit = step.min(left);
                 let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor, limit };
                 let page = self.desk.scan(query, ScanMode::Arguments, self.budget).await?;
                 for entry in &page.entries {
                     self.compare(entry, each);
                 }
                 on_progress(page.entries.len() as u64);
+                step = next_step(&page.entries);
                 left = left.saturating_sub(page.entries.len());
                 next = page.next;
             }
@@ -192,5 +202,39 @@ impl JobReader<'_> {
         let is_secret = |key: &str| !redactor.reveals() && redactor.is_secret_name(key);
         let job = ComparedJob { fields: &fields, arguments: document.as_ref(), is_secret: &is_secret };
         each(entry, &job);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::job::{JobId, JobRow, State};
+    use crate::store::Position;
+
+    fn entry(bytes: usize) -> Entry {
+        let id = JobId::new("1");
+        let row = JobRow {
+            id: id.clone(),
+            at: None,
+            state: State::Dead,
+            native_state: "dead".into(),
+            error_class: None,
+            message: None,
+            job_class: None,
+            queue: None,
+            worker: None,
+            reason: None,
+            attempts: None,
+            max_attempts: None,
+        };
+        Entry { row, position: Position { key: None, id }, lineage: None, arguments: Some("x".repeat(bytes)) }
+    }
+
+    #[test]
+    fn large_arguments_are_read_in_smaller_steps() {
+        assert_eq!(next_step(&[]), STEP);
+        assert_eq!(next_step(&[entry(10), entry(30)]), STEP);
+        assert_eq!(next_step(&[entry(1 << 20), entry(1 << 20)]), 4);
+        assert_eq!(next_step(&[entry(10 << 20)]), 1);
     }
 }

@@ -11,6 +11,8 @@ use crate::domain::json::{Document, NodeId, NodeKind, quote};
 const MAX_VALUE: usize = 64;
 /// Paths of one job that take part: a payload with a key for each of its rows would have thousands.
 const MAX_PATHS: usize = 512;
+/// Values of one job that take part: those that its text has first.
+const MAX_NODES: u32 = 20_000;
 
 /// Where a value stands: the name of a field, or `args` and the keys that lead to it. Elements of arrays are not numbered, as
 /// in a filter.
@@ -230,7 +232,7 @@ impl ComparedJob<'_> {
         let mut paths = HashSet::new();
         let mut keys: Vec<(NodeId, String)> = Vec::new();
         let mut secret_until = 0;
-        for node in 1..document.node_count() {
+        for node in 1..document.node_count().min(MAX_NODES) {
             keys.retain(|(container, _)| node < document.end(*container));
             if let Some(key) = document.key(node) {
                 if node >= secret_until && (self.is_secret)(&key) {
