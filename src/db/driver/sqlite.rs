@@ -26,7 +26,7 @@ use crate::domain::time::Timestamp;
 /// Steps of SQLite's virtual machine between two checks of the stop flag and the clock: well under a millisecond.
 const STEPS: i32 = 4_000;
 
-/// Rows that the database's thread may be ahead of whoever takes them: all of a batch's slice or of a page, so that it does not
+/// Rows that the database's thread may be ahead of whoever takes them: all of a batch or of a page, so that it does not
 /// stand still while others are being written down. All that a statement gives is in memory in the end anyway.
 const ROWS: usize = 2_000;
 

@@ -30,10 +30,6 @@ use crate::store::sql::write::transaction_id::Transactions;
 use crate::store::sql::write::verb::{VerbMethod, Work};
 use crate::store::{Budget, Interrupted, Result, SourceError, Standing};
 
-/// The rows of a batch are locked by as many statements, each of some rows at least.
-const SLICES: usize = 4;
-const SLICE: usize = 100;
-
 /// A statement of a verb, ready to run.
 pub(crate) struct Filled {
     pub(crate) statement: Statement,
@@ -127,17 +123,8 @@ impl<'s> BatchWriter<'s> {
     /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
     pub(crate) async fn lock_rows(self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
         let mut writer = Writer::new(self.context, work);
-        let mut missing = Vec::new();
-        let mut slices = ids.chunks(ids.len().div_ceil(SLICES).max(SLICE));
-        let mut locked = Locked::default();
-        for slice in slices.by_ref() {
-            // While the database locks some, what was read of those before is written down.
-            let (next, written) =
-                tokio::join!(biased; self.lock(tx, work, slice), behind(|| ready(writer.write(locked))));
-            written?;
-            locked = next?;
-            missing.append(&mut locked.missing);
-        }
+        let mut locked = self.lock(tx, work, ids).await?;
+        let missing = std::mem::take(&mut locked.missing);
         writer.write(locked)?;
         let mut held = writer.held;
         if let Some(lock) = work.lock.filter(|_| !held.rows.is_empty()) {

@@ -17,7 +17,7 @@ use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::write::batch::{BatchWriter, Held, Locked, failed};
 use crate::store::sql::write::verb::Work;
 
-/// Writes down rows as they are locked, some at a time.
+/// Writes down the rows that a batch has locked.
 pub(crate) struct Writer<'a> {
     context: &'a Context,
     work: &'a Work<'a>,
