@@ -78,7 +78,6 @@ pub async fn run(opened: &OpenedStore, args: &ContrastArgs) -> Result<Code> {
     let report = contrast(&opened.desk, &query, &opened.budget, &mut on_progress).await?;
     if report.jobs.chosen == 0 {
         no_match::explain(opened, &filter).await;
-        return Ok(Code::Done);
     }
     print(opened, &filter, args.output.output, &report)?;
     Ok(Code::Done)
@@ -90,7 +89,9 @@ fn print(opened: &OpenedStore, filter: &Filter, format: Format, report: &Contras
     match format {
         Format::Table => {
             writeln!(out, "{}", headline(report))?;
-            if report.differences.is_empty() {
+            if report.jobs.chosen == 0 || report.jobs.others == 0 {
+                writeln!(out, "nothing to compare")?;
+            } else if report.differences.is_empty() {
                 writeln!(out, "no value tells them apart")?;
             } else {
                 writeln!(out)?;

@@ -47,6 +47,14 @@ async fn a_planted_value_is_the_first_line_with_the_counts_of_sql_on_every_engin
         assert_eq!((sampled["chosen"].as_u64(), sampled["sample"].as_bool()), (Some(100), Some(true)));
         // Jobs of other classes are left out where the chosen ones have few classes.
         assert!(chosen > 100 && others > chosen, "{chosen} of {others}");
+        let none = user.run(&["contrast", "-f", "error:Nothing"]);
+        none.with(0);
+        assert!(
+            none.out.starts_with("0 jobs, compared with ") && none.out.ends_with("nothing to compare\n"),
+            "{}",
+            none.out
+        );
+        assert_eq!(user.json(&["contrast", "-f", "error:Nothing", "-o", "json"])["chosen"].as_u64(), Some(0));
         let against = user.json(&[&arguments[..], &["--against", "error:KeyError"]].concat());
         let expected = count(&db, &format!("{dead} and error_class = 'KeyError'")).await;
         assert_eq!(against["others"].as_u64(), Some(expected));
