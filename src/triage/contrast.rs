@@ -6,7 +6,7 @@ use super::StoreContext;
 use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, FullPass};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
-use crate::domain::json::Document;
+use crate::domain::json::{Document, JsonHighlights};
 use crate::domain::text::Untrusted;
 use crate::store::{Budget, Cursor, Entry, PageQuery, ScanMode, Sort, SourceError};
 
@@ -144,10 +144,9 @@ fn all_others(chosen: &Filter) -> (Baseline, Vec<Filter>) {
     (Baseline::AllOthers, chosen.complement())
 }
 
-/// Jobs to read next, by the size of those that were read.
-fn next_step(read: &[Entry]) -> usize {
-    let bytes: usize = read.iter().map(|entry| entry.arguments.as_ref().map_or(0, String::len)).sum();
-    (STEP_BYTES / (bytes / read.len().max(1)).max(1)).clamp(1, STEP)
+/// Jobs to read next, by the bytes of the arguments of those that were read.
+fn next_step(bytes: usize, jobs: usize) -> usize {
+    (STEP_BYTES / (bytes / jobs.max(1)).max(1)).clamp(1, STEP)
 }
 
 /// Reads jobs with what is compared of them.
@@ -180,7 +179,8 @@ impl JobReader<'_> {
                     self.compare(entry, each);
                 }
                 on_progress(page.entries.len() as u64);
-                step = next_step(&page.entries);
+                let bytes = page.entries.iter().map(|entry| entry.arguments.as_ref().map_or(0, String::len)).sum();
+                step = next_step(bytes, page.entries.len());
                 left = left.saturating_sub(page.entries.len());
                 next = page.next;
             }
@@ -198,20 +198,26 @@ impl JobReader<'_> {
         values.push(("attempts", entry.row.attempts.map(|n| n.to_string()).filter(|_| !asks(&Key::Attempts))));
         let fields: Vec<(&str, Option<&str>)> = values.iter().map(|(name, value)| (*name, value.as_deref())).collect();
         let document = entry.arguments.as_deref().and_then(|text| Document::parse(text).ok());
-        let redactor = &self.desk.redactor;
-        let is_secret = |key: &str| !redactor.reveals() && redactor.is_secret_name(key);
-        let job = ComparedJob { fields: &fields, arguments: document.as_ref(), is_secret: &is_secret };
+        let mut marks = JsonHighlights::default();
+        if let Some(document) = &document {
+            self.desk.redactor.mark(document, &mut marks);
+        }
+        let job = ComparedJob { fields: &fields, arguments: document.as_ref(), marks: &marks };
         each(entry, &job);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::domain::job::{JobId, JobRow, State};
+    use crate::domain::redact::{RedactConfig, Redactor};
     use crate::store::Position;
+    use crate::triage::memory_store::MemoryStore;
 
-    fn entry(bytes: usize) -> Entry {
+    fn entry(arguments: &str) -> Entry {
         let id = JobId::new("1");
         let row = JobRow {
             id: id.clone(),
@@ -227,14 +233,40 @@ mod tests {
             attempts: None,
             max_attempts: None,
         };
-        Entry { row, position: Position { key: None, id }, lineage: None, arguments: Some("x".repeat(bytes)) }
+        Entry { row, position: Position { key: None, id }, lineage: None, arguments: Some(arguments.to_owned()) }
+    }
+
+    #[test]
+    fn what_is_masked_elsewhere_is_compared_by_its_kind_alone() {
+        let config = RedactConfig { extra: vec!["order.pin".to_owned()], ..RedactConfig::default() };
+        let redactor = Arc::new(Redactor::new(&config));
+        let desk = StoreContext { redactor, ..MemoryStore::of(1, |_| ()).desk() };
+        let (budget, filter) = (Budget::new(std::time::Duration::from_secs(1)), Filter::all());
+        let reader = JobReader { desk: &desk, budget: &budget, chosen: &filter };
+        let mut contrast = Contrast::default();
+        let arguments = |pin: u8| {
+            entry(&format!(
+                r#"{{"order":{{"pin":"p{pin}"}},"argv":["--password","w{pin}"],"url":"postgres://ops:hunter{pin}@db/shop","type":{pin}}}"#
+            ))
+        };
+        for _ in 0..50 {
+            reader.compare(&arguments(1), &mut |_, job| contrast.add_chosen(job));
+        }
+        for _ in 0..50 {
+            reader.compare(&arguments(2), &mut |_, job| contrast.add_other(job));
+        }
+        let told: Vec<String> = contrast.differences(20).iter().map(|found| format!("{found:?}")).collect();
+        assert!(told.iter().any(|line| line.contains("type")), "{told:?}");
+        for secret in ["p1", "w1", "hunter1"] {
+            assert!(!told.iter().any(|line| line.contains(secret)), "{told:?}");
+        }
     }
 
     #[test]
     fn large_arguments_are_read_in_smaller_steps() {
-        assert_eq!(next_step(&[]), STEP);
-        assert_eq!(next_step(&[entry(10), entry(30)]), STEP);
-        assert_eq!(next_step(&[entry(1 << 20), entry(1 << 20)]), 4);
-        assert_eq!(next_step(&[entry(10 << 20)]), 1);
+        assert_eq!(next_step(0, 0), STEP);
+        assert_eq!(next_step(40, 2), STEP);
+        assert_eq!(next_step(2 << 20, 2), 4);
+        assert_eq!(next_step(10 << 20, 1), 1);
     }
 }

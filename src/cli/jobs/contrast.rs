@@ -52,7 +52,6 @@ struct DifferenceRecord {
 /// # Errors
 /// When a filter is wrong, there is nothing to compare, or the database fails.
 pub async fn run(opened: &OpenedStore, args: &ContrastArgs) -> Result<Code> {
-    let clock = opened.desk.store.clock();
     let filter = opened.filter(args.filter.filter.as_deref())?;
     if filter.is_all() && args.against.is_none() {
         return Err(CliError::usage(
@@ -61,12 +60,7 @@ pub async fn run(opened: &OpenedStore, args: &ContrastArgs) -> Result<Code> {
         .into());
     }
     let against = args.against.as_deref().map(|text| opened.filter(Some(text))).transpose()?;
-    let query = ContrastQuery {
-        chosen: filter.resolve(clock),
-        against: against.map(|filter| filter.resolve(clock)),
-        sample: args.sample,
-        counts_all: args.all,
-    };
+    let query = ContrastQuery { chosen: filter.clone(), against, sample: args.sample, counts_all: args.all };
     let mut read = 0;
     let shows = std::io::stderr().is_terminal();
     let mut on_progress = |n| {
@@ -75,7 +69,10 @@ pub async fn run(opened: &OpenedStore, args: &ContrastArgs) -> Result<Code> {
             output::hint(&format!("\rcomparing: {}", jobs(read)));
         }
     };
-    let report = contrast(&opened.desk, &query, &opened.budget, &mut on_progress).await?;
+    let mut report = contrast(&opened.desk, &query, &opened.budget, &mut on_progress).await?;
+    if let Baseline::SameClasses(classes) = &mut report.baseline {
+        classes.iter_mut().for_each(|class| *class = opened.desk.redactor.text(class).into_owned());
+    }
     if report.jobs.chosen == 0 {
         no_match::explain(opened, &filter).await;
     }

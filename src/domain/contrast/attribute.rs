@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
-use crate::domain::json::{Document, NodeId, NodeKind, quote};
+use crate::domain::json::{Document, JsonHighlights, NodeId, NodeKind, quote};
 
 /// Values that are longer are compared by their length alone, in bytes.
 const MAX_VALUE: usize = 64;
@@ -28,11 +28,6 @@ impl ValuePath {
     /// The path of a value in the arguments.
     pub fn argument(keys: impl IntoIterator<Item = String>) -> Self {
         Self(std::iter::once("args".to_owned()).chain(keys).collect())
-    }
-
-    /// The field, or `args`, and the keys below it.
-    pub fn steps(&self) -> &[String] {
-        &self.0
     }
 
     /// Whether `other` stands below this.
@@ -215,8 +210,8 @@ pub struct ComparedJob<'a> {
     pub fields: &'a [(&'a str, Option<&'a str>)],
     /// The arguments, where they are JSON.
     pub arguments: Option<&'a Document>,
-    /// Tells whether the values of a key must not be shown: then only their kinds take part.
-    pub is_secret: &'a dyn Fn(&str) -> bool,
+    /// What of the arguments must not be shown: of that only the kinds take part.
+    pub marks: &'a JsonHighlights,
 }
 
 impl ComparedJob<'_> {
@@ -234,10 +229,10 @@ impl ComparedJob<'_> {
         let mut secret_until = 0;
         for node in 1..document.node_count().min(MAX_NODES) {
             keys.retain(|(container, _)| node < document.end(*container));
+            if self.marks.is_redacted(node) {
+                secret_until = document.end(node);
+            }
             if let Some(key) = document.key(node) {
-                if node >= secret_until && (self.is_secret)(&key) {
-                    secret_until = document.end(node);
-                }
                 keys.push((node, key.into_owned()));
             }
             let path = ValuePath::argument(keys.iter().map(|(_, key)| key.clone()));

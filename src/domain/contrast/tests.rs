@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::{ComparedJob, Contrast, Counts, Difference};
-use crate::domain::json::Document;
+use crate::domain::json::{Document, JsonHighlights};
 
 /// Numbers that a seed decides (xorshift).
 struct Dice(u64);
@@ -92,7 +92,7 @@ fn contrast(seed: u64, cause: Cause) -> (Vec<Difference>, Counts) {
         let document = Document::parse(arguments(&mut dice, &planted)).expect("JSON");
         let queue = ["high", "low"][dice.below(2) as usize];
         let fields = [("queue", Some(queue)), ("worker", None)];
-        let compared = ComparedJob { fields: &fields, arguments: Some(&document), is_secret: &|_| false };
+        let compared = ComparedJob { fields: &fields, arguments: Some(&document), marks: &JsonHighlights::default() };
         match is_chosen {
             true => contrast.add_chosen(&compared),
             false => contrast.add_other(&compared),
