@@ -91,8 +91,7 @@ impl Contrast {
         let mut scored: Vec<(Candidate, f64)> = candidates
             .into_iter()
             .map(|candidate| {
-                let score = candidate.seen.counts.log_likelihood(all);
-                let score = if candidate.attribute.test.is_derived() { score / GAIN } else { score };
+                let score = score(std::slice::from_ref(&candidate.attribute), candidate.seen.counts, all);
                 (candidate, score)
             })
             .filter(|(_, score)| *score > 0.0)
@@ -164,10 +163,19 @@ impl Difference {
 /// Differences by what their counts say of all jobs.
 fn ranked(mut differences: Vec<Difference>, all: Counts) -> Vec<Difference> {
     for difference in &mut differences {
-        difference.score = difference.counts.log_likelihood(all);
+        difference.score = score(&difference.attributes, difference.counts, all);
     }
     sort(&mut differences);
     differences
+}
+
+/// How well attributes tell the sides apart; less for one that is only derived from a value.
+fn score(attributes: &[Attribute], counts: Counts, all: Counts) -> f64 {
+    let score = counts.log_likelihood(all);
+    match attributes {
+        [single] if single.test.is_derived() => score / GAIN,
+        _ => score,
+    }
 }
 
 fn sort(differences: &mut [Difference]) {

@@ -58,7 +58,6 @@ pub(crate) struct Held {
 }
 
 /// Rows that one statement has locked.
-#[derive(Default)]
 pub(crate) struct Locked {
     pub(crate) rows: Vec<(String, Cells)>,
     /// Keys that other rows have too.
