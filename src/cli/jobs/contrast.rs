@@ -138,10 +138,9 @@ fn record(opened: &OpenedStore, difference: &Difference) -> DifferenceRecord {
     let masked = |text: String| opened.desk.redactor.text(&text).into_owned();
     let words = |all: &[Attribute]| all.iter().map(|attribute| masked(attribute.to_string())).collect();
     let (attributes, also) = (words(&difference.attributes), words(&difference.also));
-    let terms: Option<Vec<String>> = difference.attributes.iter().map(|attribute| attribute.term()).collect();
     let Counts { chosen, others } = difference.counts;
     // A term with a secret in it is none that could be used.
-    let filter = terms.map(|terms| terms.join(" ")).filter(|terms| masked(terms.clone()) == *terms);
+    let filter = difference.terms().filter(|terms| masked(terms.clone()) == *terms);
     DifferenceRecord { attributes, also, filter, chosen, others }
 }
 

@@ -70,6 +70,10 @@ pub enum Test {
     },
     /// A text whose length in bytes is below this power of two, and not below the one before.
     LengthBelow(u32),
+    /// Something other than `null`, an empty text and an object, as a filter means it.
+    HasValue,
+    /// The opposite.
+    NoValue,
 }
 
 /// Kinds of values that are told apart.
@@ -111,9 +115,12 @@ impl Attribute {
     /// The filter term that selects the jobs which have it; `None` where the filter language has none.
     pub fn term(&self) -> Option<String> {
         let (first, keys) = self.path.0.split_first()?;
-        let value = match &self.test {
-            Test::Text(value) | Test::Literal(value) => Some(value.as_str()),
-            Test::Absent | Test::Null | Test::Empty => None,
+        let (value, is_negated) = match &self.test {
+            Test::Text(value) | Test::Literal(value) => (Some(value.as_str()), false),
+            // A field has no `null`.
+            Test::Absent if keys.is_empty() => (None, false),
+            Test::NoValue => (None, false),
+            Test::HasValue => (None, true),
             Test::Padded => return self.pattern(r"/^\s|\s$/"),
             Test::Case(LetterCase::Lower) => return self.pattern(r"/^\P{Lu}*$/"),
             Test::Case(LetterCase::Upper) => return self.pattern(r"/^\P{Ll}*$/"),
@@ -126,7 +133,7 @@ impl Attribute {
             },
             keys => Key::Arg(keys.to_vec()),
         };
-        Filter::all().with(&key, value, false).ok().map(|filter| filter.to_string())
+        Filter::all().with(&key, value, is_negated).ok().map(|filter| filter.to_string())
     }
 
     fn pattern(&self, pattern: &str) -> Option<String> {
@@ -142,7 +149,7 @@ impl Attribute {
     /// Whether this follows from the other: an object that is absent has no members.
     pub(super) fn follows_from(&self, other: &Self) -> bool {
         match (&self.test, &other.test) {
-            (Test::Absent, Test::Absent | Test::Null) => other.path.is_above(&self.path),
+            (Test::Absent | Test::NoValue, Test::Absent | Test::Null) => other.path.is_above(&self.path),
             // Of one value, what is only derived from it.
             (Test::Kind(_), _) => self.path == other.path,
             (test, _) if test.is_derived() => self.path == other.path,
@@ -185,6 +192,8 @@ impl fmt::Display for Attribute {
                     digits => write!(f, "{path} is {sign}a number of {digits} digits"),
                 }
             }
+            Test::HasValue => write!(f, "{path} has a value"),
+            Test::NoValue => write!(f, "{path} has no value"),
             Test::LengthBelow(1) => write!(f, "{path} is 1 byte long"),
             Test::LengthBelow(power) => write!(f, "{path} is {} to {} bytes long", 1 << (power - 1), (1 << power) - 1),
         }
@@ -256,6 +265,9 @@ fn value_tests(document: &Document, node: NodeId, is_secret: bool, each: &mut im
         NodeKind::Bool => ValueKind::Boolean,
     };
     each(Test::Kind(kind));
+    if document.scalar(node).is_some_and(|value| !value.is_empty()) {
+        each(Test::HasValue);
+    }
     let Some(value) = document.scalar(node).filter(|_| !is_secret) else { return };
     match kind {
         ValueKind::Text if value.is_empty() => return each(Test::Empty),

@@ -42,14 +42,23 @@ impl FullPass {
     }
 
     fn add(&mut self, side: Side, job: &ComparedJob<'_>) {
-        let (mut seen, mut holds): (HashSet<&ValuePath>, HashSet<Place>) = (HashSet::new(), HashSet::new());
+        let (mut seen, mut valued): (HashSet<&ValuePath>, HashSet<&ValuePath>) = Default::default();
+        let mut holds: HashSet<Place> = HashSet::new();
         job.attributes(|path, test| {
             let Some((path, tests)) = self.paths.get_key_value(path) else { return };
             seen.insert(path);
+            if test == Test::HasValue {
+                valued.insert(path);
+            }
             holds.extend(tests.iter().filter(|(wanted, _)| *wanted == test).map(|(_, place)| *place));
         });
-        for (_, tests) in self.paths.iter().filter(|(path, _)| !seen.contains(path)) {
-            holds.extend(tests.iter().filter(|(wanted, _)| *wanted == Test::Absent).map(|(_, place)| *place));
+        for (path, tests) in &self.paths {
+            let holds_by_lack = |(wanted, _): &&(Test, Place)| match wanted {
+                Test::Absent => !seen.contains(path),
+                Test::NoValue => !valued.contains(path),
+                _ => false,
+            };
+            holds.extend(tests.iter().filter(holds_by_lack).map(|(_, place)| *place));
         }
         for (nth, difference) in self.differences.iter_mut().enumerate() {
             if (0..difference.attributes.len()).all(|place| holds.contains(&(nth, place))) {

@@ -74,7 +74,8 @@ impl Contrast {
         let all = self.0.all();
         let least = ((all.chosen as f64 * LEAST_SUPPORT).ceil() as u64).max(LEAST_JOBS);
         let candidates = self.0.candidates(least);
-        let tried = candidates.len() as f64;
+        // What the same jobs have is one chance, however many words there are for it.
+        let tried = candidates.iter().map(|candidate| candidate.seen.jobs).collect::<HashSet<_>>().len() as f64;
         let singles = self.singles(candidates);
         let mut differences: Vec<Difference> = singles.iter().map(|single| single.difference.clone()).collect();
         differences.retain(|single| single.is_clear(tried, all));
@@ -154,6 +155,17 @@ struct Single {
 }
 
 impl Difference {
+    /// The filter terms that select its jobs; `None` where the filter language has none. Where it has none for what is said of a
+    /// value, it may have one for what the same jobs have there.
+    pub fn terms(&self) -> Option<String> {
+        let alike = |attribute: &Attribute| {
+            let also = self.also.iter().filter(|also| self.attributes.len() == 1 && also.path == attribute.path);
+            also.filter_map(Attribute::term).next()
+        };
+        let terms = self.attributes.iter().map(|attribute| attribute.term().or_else(|| alike(attribute)));
+        Some(terms.collect::<Option<Vec<String>>>()?.join(" "))
+    }
+
     /// Whether it is no chance, where so many were tried.
     fn is_clear(&self, tried: f64, all: Counts) -> bool {
         self.score > least_score(tried) && self.counts.risk_ratio(all) >= LEAST_RATIO

@@ -43,6 +43,8 @@ pub(super) struct Sample {
 struct PathSeen {
     /// Counts the jobs that have it.
     present: Number,
+    /// Counts the jobs that have a value there.
+    valued: Number,
     /// What some of the chosen have there; nothing else can stand out.
     tests: HashMap<Test, Number>,
     values: usize,
@@ -82,11 +84,16 @@ impl Sample {
                 if paths.len() == MAX_PATHS {
                     return;
                 }
-                let seen = PathSeen { present: next(all_seen), tests: HashMap::new(), values: 0 };
+                let (present, valued) = (next(all_seen), next(all_seen));
+                let seen = PathSeen { present, valued, tests: HashMap::new(), values: 0 };
                 paths.insert(path.clone(), seen);
             }
             let Some(path) = paths.get_mut(path) else { return };
             has.insert(path.present);
+            if test == Test::HasValue {
+                has.insert(path.valued);
+                return;
+            }
             let is_value = test.is_value();
             if let Some(number) = path.tests.get(&test) {
                 has.insert(*number);
@@ -115,22 +122,33 @@ impl Sample {
         let mut candidates = Vec::new();
         for (path, seen) in &self.paths {
             let present = self.seen[seen.present as usize];
-            let absent = present.complement(self.all);
             let attribute = |test| Attribute { path: path.clone(), test };
-            let counted = Counted::Without(seen.present);
-            candidates.push(Candidate { attribute: attribute(Test::Absent), seen: absent, counted });
+            let candidate =
+                |test, counted| Candidate { attribute: attribute(test), seen: self.counted(counted), counted };
+            candidates.extend([
+                candidate(Test::Absent, Counted::Without(seen.present)),
+                candidate(Test::HasValue, Counted::With(seen.valued)),
+                candidate(Test::NoValue, Counted::Without(seen.valued)),
+            ]);
             // Nearly each job has its own: what is shared is shared by chance.
             let is_identifier = seen.values > IDENTIFIERS && seen.values as u64 * 10 > present.counts.chosen * 9;
             for (test, number) in &seen.tests {
                 if is_identifier && test.is_value() {
                     continue;
                 }
-                let (seen, counted) = (self.seen[*number as usize], Counted::With(*number));
-                candidates.push(Candidate { attribute: attribute(test.clone()), seen, counted });
+                candidates.push(candidate(test.clone(), Counted::With(*number)));
             }
         }
         candidates.retain(|candidate| candidate.seen.counts.chosen >= least);
         candidates
+    }
+
+    /// The jobs of a candidate.
+    fn counted(&self, by: Counted) -> Seen {
+        match by {
+            Counted::With(number) => self.seen[number as usize],
+            Counted::Without(number) => self.seen[number as usize].complement(self.all),
+        }
     }
 
     /// How many jobs have both, for each pair of at most 64 candidates.

@@ -109,6 +109,32 @@ fn line(difference: &Difference) -> String {
 }
 
 #[test]
+fn a_lack_is_a_filter_term_where_the_same_jobs_lack_any_value() {
+    let told = |chosen: &[&str], other: &str| {
+        let mut contrast = Contrast::default();
+        for nth in 0..60 {
+            let (mine, theirs) = (chosen[nth % chosen.len()], other);
+            for (json, is_chosen) in [(mine, true), (theirs, false)] {
+                let document = Document::parse(json.to_owned()).expect("JSON");
+                let job = ComparedJob { fields: &[], arguments: Some(&document), marks: &JsonHighlights::default() };
+                if is_chosen { contrast.add_chosen(&job) } else { contrast.add_other(&job) }
+            }
+        }
+        let first = contrast.differences(1).remove(0);
+        (line(&first), first.terms().unwrap_or_default())
+    };
+    let said = |line: &str, terms: &str| (line.to_owned(), terms.to_owned());
+    let other = r#"{"amount":7}"#;
+    assert_eq!(told(&[r#"{"amount":null}"#], other), said("args.amount = null", r#"args.amount:"""#));
+    assert_eq!(told(&["{}"], other), said("args.amount is absent", r#"args.amount:"""#));
+    assert_eq!(told(&["{}", r#"{"amount":null}"#], other), said("args.amount has no value", r#"args.amount:"""#));
+    assert_eq!(told(&[other], "{}"), said("args.amount = 7", "args.amount:7"));
+    assert_eq!(told(&[r#"{"note":"a"}"#, r#"{"note":9}"#], "{}"), said("args.note has a value", r#"-args.note:"""#));
+    // The term would select more than what is said: those without a value as well.
+    assert_eq!(told(&[r#"{"amount":null}"#], "{}"), said("args.amount = null", ""));
+}
+
+#[test]
 fn the_planted_cause_is_the_first_line_on_a_thousand_seeds() {
     for seed in 1..=1_000 {
         let cause = CAUSES[seed as usize % CAUSES.len()];
