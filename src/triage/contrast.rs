@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::StoreContext;
-use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, FullPass};
+use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, FullPass, ValuePath};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::json::{Document, JsonHighlights};
@@ -189,7 +189,8 @@ impl JobReader<'_> {
     }
 
     fn compare(&self, entry: &Entry, each: &mut (dyn FnMut(&Entry, &ComparedJob<'_>) + Send)) {
-        let asks = |key: &Key| self.chosen.clauses().iter().any(|clause| clause.key == *key);
+        let keys = || self.chosen.clauses().iter().map(|clause| &clause.key);
+        let asks = |key: &Key| keys().any(|asked| asked == key);
         // What was chosen by is no news.
         let facets = FACETS.into_iter().filter(|facet| !asks(&Key::of_facet(*facet)));
         let mut values: Vec<(&str, Option<String>)> = facets
@@ -202,7 +203,12 @@ impl JobReader<'_> {
         if let Some(document) = &document {
             self.desk.redactor.mark(document, &mut marks);
         }
-        let job = ComparedJob { fields: &fields, arguments: document.as_ref(), marks: &marks };
+        let path = |key: &Key| match key {
+            Key::Arg(path) => Some(ValuePath::argument(path.iter().cloned())),
+            _ => None,
+        };
+        let chosen_by: Vec<ValuePath> = keys().filter_map(path).collect();
+        let job = ComparedJob { fields: &fields, arguments: document.as_ref(), marks: &marks, chosen_by: &chosen_by };
         each(entry, &job);
     }
 }
@@ -260,6 +266,22 @@ mod tests {
         for secret in ["p1", "w1", "hunter1"] {
             assert!(!told.iter().any(|line| line.contains(secret)), "{told:?}");
         }
+    }
+
+    #[test]
+    fn an_argument_that_jobs_were_chosen_by_is_no_difference() {
+        let desk = MemoryStore::of(1, |_| ()).desk();
+        let budget = Budget::new(std::time::Duration::from_secs(1));
+        let filter = Filter::parse("args.currency:JPY").expect("a filter");
+        let reader = JobReader { desk: &desk, budget: &budget, chosen: &filter };
+        let mut contrast = Contrast::default();
+        for nth in 0..50 {
+            let arguments = |currency: &str, kind| entry(&format!(r#"{{"currency":"{currency}","kind":{kind}}}"#));
+            reader.compare(&arguments("JPY", 1), &mut |_, job| contrast.add_chosen(job));
+            reader.compare(&arguments("EUR", nth % 2), &mut |_, job| contrast.add_other(job));
+        }
+        let told: Vec<String> = contrast.differences(20).iter().filter_map(Difference::terms).collect();
+        assert_eq!(told, ["args.kind:1"]);
     }
 
     #[test]

@@ -221,6 +221,8 @@ pub struct ComparedJob<'a> {
     pub arguments: Option<&'a Document>,
     /// What of the arguments must not be shown: of that only the kinds take part.
     pub marks: &'a JsonHighlights,
+    /// What the jobs were chosen by, which is no news.
+    pub chosen_by: &'a [ValuePath],
 }
 
 impl ComparedJob<'_> {
@@ -245,7 +247,7 @@ impl ComparedJob<'_> {
                 keys.push((node, key.into_owned()));
             }
             let path = ValuePath::argument(keys.iter().map(|(_, key)| key.clone()));
-            if paths.len() == MAX_PATHS && !paths.contains(&path) {
+            if self.chosen_by.contains(&path) || (paths.len() == MAX_PATHS && !paths.contains(&path)) {
                 continue;
             }
             value_tests(document, node, node < secret_until, &mut |test| each(&path, test));

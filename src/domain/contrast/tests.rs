@@ -92,7 +92,12 @@ fn contrast(seed: u64, cause: Cause) -> (Vec<Difference>, Counts) {
         let document = Document::parse(arguments(&mut dice, &planted)).expect("JSON");
         let queue = ["high", "low"][dice.below(2) as usize];
         let fields = [("queue", Some(queue)), ("worker", None)];
-        let compared = ComparedJob { fields: &fields, arguments: Some(&document), marks: &JsonHighlights::default() };
+        let compared = ComparedJob {
+            fields: &fields,
+            arguments: Some(&document),
+            marks: &JsonHighlights::default(),
+            chosen_by: &[],
+        };
         match is_chosen {
             true => contrast.add_chosen(&compared),
             false => contrast.add_other(&compared),
@@ -116,7 +121,12 @@ fn a_lack_is_a_filter_term_where_the_same_jobs_lack_any_value() {
             let (mine, theirs) = (chosen[nth % chosen.len()], other);
             for (json, is_chosen) in [(mine, true), (theirs, false)] {
                 let document = Document::parse(json.to_owned()).expect("JSON");
-                let job = ComparedJob { fields: &[], arguments: Some(&document), marks: &JsonHighlights::default() };
+                let job = ComparedJob {
+                    fields: &[],
+                    arguments: Some(&document),
+                    marks: &JsonHighlights::default(),
+                    chosen_by: &[],
+                };
                 if is_chosen { contrast.add_chosen(&job) } else { contrast.add_other(&job) }
             }
         }
