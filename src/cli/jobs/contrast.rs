@@ -11,11 +11,11 @@ use crate::cli::jobs::no_match;
 use crate::cli::output;
 use crate::cli::source::open::OpenedStore;
 use crate::cli::table::{TableColumn, TextTable, terminal_width};
-use crate::domain::contrast::{Attribute, Counts, Difference};
+use crate::domain::contrast::Counts;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::text::Clean;
-use crate::triage::contrast::{Baseline, ContrastQuery, ContrastReport, contrast};
+use crate::triage::contrast::{Baseline, Comparison, ContrastQuery, ContrastReport, DifferenceLine, contrast};
 
 #[derive(Serialize)]
 struct ContrastOutput<'a> {
@@ -32,17 +32,17 @@ struct ContrastOutput<'a> {
     others: u64,
     /// Whether only the newest jobs were read.
     sample: bool,
-    differences: Vec<DifferenceRecord>,
+    differences: Vec<DifferenceRecord<'a>>,
 }
 
 #[derive(Serialize)]
-struct DifferenceRecord {
+struct DifferenceRecord<'a> {
     /// In words; two where a pair says more than each of them.
-    attributes: Vec<String>,
+    attributes: &'a [String],
     /// What the same jobs have.
-    also: Vec<String>,
+    also: &'a [String],
     /// The filter terms that select the jobs; `null` where the filter language has none.
-    filter: Option<String>,
+    filter: Option<&'a str>,
     chosen: u64,
     others: u64,
 }
@@ -69,10 +69,7 @@ pub async fn run(opened: &OpenedStore, args: &ContrastArgs) -> Result<Code> {
             output::hint(&format!("\rcomparing: {}", jobs(read)));
         }
     };
-    let mut report = contrast(&opened.desk, &query, &opened.budget, &mut on_progress).await?;
-    if let Baseline::SameClasses(classes) = &mut report.baseline {
-        classes.iter_mut().for_each(|class| *class = opened.desk.redactor.text(class).into_owned());
-    }
+    let report = contrast(&opened.desk, &query, &opened.budget, &mut on_progress).await?;
     if report.jobs.chosen == 0 {
         no_match::explain(opened, &filter).await;
     }
@@ -82,22 +79,26 @@ pub async fn run(opened: &OpenedStore, args: &ContrastArgs) -> Result<Code> {
 
 fn print(opened: &OpenedStore, filter: &Filter, format: Format, report: &ContrastReport) -> Result<()> {
     let mut out = output::stdout();
-    let records = || report.differences.iter().map(|difference| record(opened, difference));
+    let shown = report.shown(&opened.desk.redactor);
+    let records = || shown.lines.iter().map(record);
     match format {
         Format::Table => {
-            writeln!(out, "{}", headline(report))?;
+            writeln!(out, "{}", shown.headline)?;
             if report.jobs.chosen == 0 || report.jobs.others == 0 {
                 writeln!(out, "nothing to compare")?;
             } else if report.differences.is_empty() {
                 writeln!(out, "no value tells them apart")?;
             } else {
                 writeln!(out)?;
-                table(opened, report).print(&mut out, terminal_width())?;
+                table(&shown).print(&mut out, terminal_width())?;
             }
         }
         Format::Json => {
             let (baseline, classes, against) = match &report.baseline {
-                Baseline::SameClasses(classes) => ("same_classes", classes.clone(), None),
+                Baseline::SameClasses(classes) => {
+                    let masked = |class: &String| opened.desk.redactor.text(class).into_owned();
+                    ("same_classes", classes.iter().map(masked).collect(), None)
+                }
                 Baseline::AllOthers => ("all_others", Vec::new(), None),
                 Baseline::Named(filter) => ("named", Vec::new(), Some(filter.to_string())),
             };
@@ -126,7 +127,7 @@ fn print(opened: &OpenedStore, filter: &Filter, format: Format, report: &Contras
                 let attributes = Clean::line(&record.attributes.join(" and ")).to_string();
                 let (chosen, others) = (record.chosen.to_string(), record.others.to_string());
                 let filter = record.filter.unwrap_or_default();
-                output::csv(&mut out, [&*attributes, &*chosen, &*others, &*filter])?;
+                output::csv(&mut out, [&*attributes, &*chosen, &*others, filter])?;
             }
         }
     }
@@ -134,32 +135,12 @@ fn print(opened: &OpenedStore, filter: &Filter, format: Format, report: &Contras
     Ok(())
 }
 
-fn record(opened: &OpenedStore, difference: &Difference) -> DifferenceRecord {
-    let masked = |text: String| opened.desk.redactor.text(&text).into_owned();
-    let words = |all: &[Attribute]| all.iter().map(|attribute| masked(attribute.to_string())).collect();
-    let (attributes, also) = (words(&difference.attributes), words(&difference.also));
-    let Counts { chosen, others } = difference.counts;
-    // A term with a secret in it is none that could be used.
-    let filter = difference.terms().filter(|terms| masked(terms.clone()) == *terms);
-    DifferenceRecord { attributes, also, filter, chosen, others }
+fn record(line: &DifferenceLine) -> DifferenceRecord<'_> {
+    let Counts { chosen, others } = line.counts;
+    DifferenceRecord { attributes: &line.attributes, also: &line.also, filter: line.filter.as_deref(), chosen, others }
 }
 
-/// Which jobs were compared with which.
-fn headline(report: &ContrastReport) -> String {
-    let about = if report.is_sample { "~ the newest " } else { "" };
-    let others = grouped(report.jobs.others);
-    let baseline = match &report.baseline {
-        Baseline::SameClasses(classes) => match classes.as_slice() {
-            [class] => format!("other dead jobs of {}", Clean::line(class)),
-            classes => format!("other dead jobs of the same {} classes", classes.len()),
-        },
-        Baseline::AllOthers => "other dead jobs".to_owned(),
-        Baseline::Named(filter) => format!("jobs of {filter}"),
-    };
-    format!("{about}{}, compared with {about}{others} {baseline}", jobs(report.jobs.chosen))
-}
-
-fn table(opened: &OpenedStore, report: &ContrastReport) -> TextTable {
+fn table(shown: &Comparison) -> TextTable {
     let mut table = TextTable::new([
         TableColumn::Number("share"),
         TableColumn::Number("jobs"),
@@ -170,20 +151,14 @@ fn table(opened: &OpenedStore, report: &ContrastReport) -> TextTable {
     ])
     .yielding(["filter"]);
     let percent = |share: f64| format!("{:.1}%", share * 100.0);
-    for difference in &report.differences {
-        let DifferenceRecord { attributes, also, filter, chosen, others } = record(opened, difference);
-        let mut attributes = attributes.join(" and ");
-        if !also.is_empty() {
-            attributes.push_str(&format!("  (+{} alike)", also.len()));
-        }
-        let counts = difference.counts;
+    for line in &shown.lines {
         table.row([
-            &*percent(counts.share_of_chosen(report.jobs)),
-            &*grouped(chosen),
-            &*percent(counts.share_of_others(report.jobs)),
-            &*grouped(others),
-            &*attributes,
-            filter.as_deref().unwrap_or_default(),
+            &*percent(line.counts.share_of_chosen(shown.jobs)),
+            &*grouped(line.counts.chosen),
+            &*percent(line.counts.share_of_others(shown.jobs)),
+            &*grouped(line.counts.others),
+            &*line.words(),
+            line.filter.as_deref().unwrap_or_default(),
         ]);
     }
     table

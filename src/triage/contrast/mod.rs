@@ -1,6 +1,10 @@
 //! What chosen jobs have in common and others do not: which jobs are compared, and reading them in bounded steps.
 
+mod report;
+
 use std::collections::HashMap;
+
+pub use report::{Comparison, DifferenceLine};
 
 use super::StoreContext;
 use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, FullPass, ValuePath};
