@@ -14,6 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::time::zone::Zone;
 use crate::ledger::RunId;
 use crate::store::{HistogramQuery, PageQuery, Token};
+use crate::triage::contrast::ContrastQuery;
 use crate::triage::plan::ActionScope;
 use crate::tui::keys::Keymap;
 
@@ -41,6 +42,8 @@ pub enum Slot {
     Poll,
     /// Values for completion.
     Values,
+    /// Comparing jobs with others.
+    Contrast,
     /// Freezing, running, dismissing.
     Act,
     /// Lists of runs.
@@ -84,6 +87,8 @@ pub enum Request {
     },
     /// Values of a facet for completion, most frequent first.
     Values(Facet),
+    /// Compare jobs with others.
+    Contrast(ContrastQuery),
     /// Freeze a cohort and make its plan.
     Plan {
         /// The verb.

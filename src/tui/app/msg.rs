@@ -10,6 +10,7 @@ use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
 use crate::ledger::{HistoryEntry, Run, RunId};
 use crate::store::{Changes, Entry, HistogramStep, Outdated, Page, SourceError, StoreInfo};
+use crate::triage::contrast::Comparison;
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::store_name;
@@ -53,6 +54,8 @@ pub enum Msg {
     },
     /// How far freezing has got.
     Freezing(FreezeProgress),
+    /// So many more jobs were read to be compared.
+    Comparing(u64),
     /// How far the running run has got.
     Running(RunProgress),
     /// A table has changed since the store was opened, which kept a plan from being made, or stopped a run.
@@ -110,6 +113,8 @@ pub enum Reply {
     Poll(Box<Result<Changes, SourceError>>),
     /// To `Values`.
     Values(Result<Histogram, SourceError>),
+    /// To `Contrast`.
+    Contrast(Box<Result<Comparison, SourceError>>),
     /// To `Plan`; the error is a sentence.
     Planned(Box<Result<Plan, String>>),
     /// To `Execute` and `Resume`: the run as the ledger has it at its end.

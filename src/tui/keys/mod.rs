@@ -85,6 +85,12 @@ pub enum KeyCommand {
     ShowCommand,
     /// Show the runs of the ledger.
     Runs,
+    /// Compare the jobs with others.
+    Contrast,
+    /// Leave out the jobs that have what the line says.
+    Exclude,
+    /// Count in all jobs what a sample has shown.
+    CountAll,
     /// Take or release the mouse.
     Mouse,
     /// Replay.
@@ -170,6 +176,8 @@ pub enum KeyContext {
     Page,
     /// The runs of the ledger.
     Runs,
+    /// What jobs have in common.
+    Contrast,
     /// The question before a run is gone on with.
     Resume,
     /// The question before leaving.
@@ -178,7 +186,7 @@ pub enum KeyContext {
 
 impl KeyContext {
     /// Every place, in the order of the reference.
-    pub const ALL: [KeyContext; 11] = [
+    pub const ALL: [KeyContext; 12] = [
         KeyContext::Anywhere,
         KeyContext::List,
         KeyContext::Histogram,
@@ -188,6 +196,7 @@ impl KeyContext {
         KeyContext::Picker,
         KeyContext::Page,
         KeyContext::Runs,
+        KeyContext::Contrast,
         KeyContext::Resume,
         KeyContext::Leave,
     ];
@@ -204,6 +213,7 @@ impl KeyContext {
             KeyContext::Run => "While a run is going",
             KeyContext::Page => "Help, receipts",
             KeyContext::Runs => "Runs of the ledger",
+            KeyContext::Contrast => "What jobs have in common",
             KeyContext::Resume => "Resuming a run",
             KeyContext::Leave => "Leaving",
         }

@@ -17,6 +17,7 @@ use crate::domain::redact::{Masker, Redactor};
 use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, Whose, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, ScanMode, SourceError, StoreExt};
 use crate::triage::StoreContext;
+use crate::triage::contrast::{Comparison, ContrastQuery, contrast};
 use crate::triage::run::RunControl;
 use crate::tui::app::{JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
 use crate::tui::{Launch, OpenStore, Opener};
@@ -128,6 +129,7 @@ impl Session {
                 Err(e) => Err(e),
             })),
             Request::Values(facet) => Reply::Values(self.values(facet, budget).await),
+            Request::Contrast(query) => Reply::Contrast(Box::new(self.contrast(query, going).await)),
             Request::Plan { action, scope, reason } => {
                 Reply::Planned(Box::new(self.plan(action, scope, reason, going).await))
             }
@@ -165,6 +167,17 @@ impl Session {
         }
         // The first step of a long count may be no more than something to be seen.
         Ok(store.count(HistogramQuery { resume: step.resume, ..query }, budget).await?.histogram)
+    }
+
+    /// Compares jobs with others.
+    async fn contrast(&self, query: ContrastQuery, going: &Going) -> Result<Comparison, SourceError> {
+        let desk = self.store()?.desk;
+        let mut on_progress = |jobs| {
+            // Nobody listens when the console has ended.
+            let _ = going.facts.send(Fact::Told(Msg::Comparing(jobs)));
+        };
+        let report = contrast(&desk, &query, &going.budget, &mut on_progress).await?;
+        Ok(report.shown(&self.redactor))
     }
 
     async fn page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page, SourceError> {
@@ -266,6 +279,7 @@ pub fn failure(request: Request, error: SourceError) -> Reply {
         Request::Detail(_) => Reply::Detail(Err(error)),
         Request::Poll { .. } => Reply::Poll(Box::new(Err(error))),
         Request::Values(_) => Reply::Values(Err(error)),
+        Request::Contrast(_) => Reply::Contrast(Box::new(Err(error))),
         Request::Plan { .. } => Reply::Planned(Box::new(Err(error.to_string()))),
         Request::Execute(_) | Request::Resume(_) => Reply::Executed(Box::new(Err(error.to_string()))),
         Request::Dismiss(_) => Reply::Dismissed(Err(error.to_string())),

@@ -1,5 +1,6 @@
 //! What the console knows and shows. Changed by [`super::update()`] only; drawn by the view.
 
+mod contrast;
 mod detail;
 mod filter;
 mod freshness;
@@ -14,6 +15,7 @@ mod requests;
 mod state_totals;
 mod varied;
 
+pub use contrast::ContrastPage;
 pub use detail::{DetailPane, TabView};
 pub use filter::FilterState;
 pub use freshness::Stale;
@@ -223,6 +225,7 @@ impl Model {
             Overlay::Picker(_) => KeyContext::Picker,
             Overlay::Plan(_) => KeyContext::Plan,
             Overlay::Freezing(_) | Overlay::Run => KeyContext::Run,
+            Overlay::Contrast(_) => KeyContext::Contrast,
             Overlay::Runs(RunsPage { receipt: None, .. }) => KeyContext::Runs,
             Overlay::Help(_) | Overlay::Receipt(..) | Overlay::Runs(_) | Overlay::Text { .. } => KeyContext::Page,
             Overlay::Resume(_) => KeyContext::Resume,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tui_input::Input;
 
+use super::contrast::ContrastPage;
 use crate::domain::action::Action;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
@@ -36,6 +37,8 @@ pub enum Overlay {
     Receipt(Box<Run>, ScrollState),
     /// Runs of the ledger.
     Runs(RunsPage),
+    /// What jobs have in common that others have not.
+    Contrast(Box<ContrastPage>),
     /// Text to be read: a command line, a long sentence.
     Text {
         /// Title.

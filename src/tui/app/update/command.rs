@@ -1,6 +1,6 @@
 //! What commands do, and why some cannot be used at the moment.
 
-use super::{filter, input_line, navigation, preview, resume, runs, shell_command};
+use super::{contrast, filter, input_line, navigation, preview, resume, runs, shell_command};
 use crate::domain::action::Action;
 use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
@@ -118,6 +118,9 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::Edit => edit(model, now),
         KeyCommand::ShowCommand => shell_command::show(model, now),
         KeyCommand::Runs => runs(model),
+        KeyCommand::Contrast => contrast::begin(model, now),
+        KeyCommand::Exclude => contrast::exclude(model, now),
+        KeyCommand::CountAll => contrast::count_all(model, now),
         KeyCommand::Resume => resume::ask(model),
         KeyCommand::Mouse => take_mouse(model, now),
         KeyCommand::Yes => runs::yes(model, now),
@@ -183,6 +186,7 @@ fn open(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             page.receipt = page.current().map(|_| ScrollState::default());
             return Vec::new();
         }
+        Overlay::Contrast(_) => return contrast::narrow(model, now),
         _ => {}
     }
     match model.screen.focus {
@@ -241,6 +245,10 @@ fn close(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         // Hidden, its plan would come to nothing unseen.
         Overlay::Freezing(_) => return runs::stop(model, now),
         Overlay::Runs(page) if page.receipt.is_some() => page.receipt = None,
+        Overlay::Contrast(_) => {
+            model.overlay = Overlay::None;
+            return vec![model.requests.cancel(Slot::Contrast)];
+        }
         Overlay::Picker(_) => match &model.source.opened {
             Some(opened) => {
                 model.source.wanted = Some(opened.name.clone());
@@ -308,6 +316,7 @@ fn copy(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         Overlay::Text { lines, .. } => Some(lines.join("\n")),
         Overlay::Receipt(run, _) => Some(run.id.0.clone()),
         Overlay::Runs(page) => page.current().map(|run| run.id.0.clone()),
+        Overlay::Contrast(page) => page.current().map(|line| line.filter.clone().unwrap_or_else(|| line.words())),
         Overlay::None => under_cursor(model),
         _ => None,
     };

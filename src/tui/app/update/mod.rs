@@ -2,6 +2,7 @@
 
 mod colon_commands;
 mod command;
+mod contrast;
 mod filter;
 mod input_line;
 mod mouse;
@@ -56,6 +57,7 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
             }
             Vec::new()
         }
+        Msg::Comparing(jobs) => contrast::on_progress(model, jobs),
         Msg::Running(progress) => {
             if model.runner.going.is_some() {
                 model.runner.going = Some(progress);

@@ -56,6 +56,9 @@ fn read(model: &mut Model, command: KeyCommand) -> Option<Vec<Effect>> {
     let step = |at: usize, count: usize| at.saturating_add_signed(by).min(count.saturating_sub(1));
     match &mut model.overlay {
         Overlay::Picker(picker) => picker.at = step(picker.at, picker.choices.len()),
+        Overlay::Contrast(page) => {
+            page.at = step(page.at, page.found.as_ref().map_or(0, |found| found.lines.len()));
+        }
         Overlay::Runs(page) if page.receipt.is_none() => page.at = step(page.at, page.runs.len()),
         other => return other.scroll(by).then(Vec::new),
     }

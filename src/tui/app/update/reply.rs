@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{filter, page, polling, reopen, runs};
+use super::{contrast, filter, page, polling, reopen, runs};
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
@@ -20,8 +20,8 @@ use crate::tui::app::msg::{Opened, Reply};
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
 
 /// What only the store that was asked can answer.
-const OF_STORE: [Slot; 7] =
-    [Slot::Histogram, Slot::Totals, Slot::Page, Slot::Rows, Slot::Detail, Slot::Poll, Slot::Values];
+const OF_STORE: [Slot; 8] =
+    [Slot::Histogram, Slot::Totals, Slot::Page, Slot::Rows, Slot::Detail, Slot::Poll, Slot::Values, Slot::Contrast];
 
 /// When a count is tried again that stood before a lock.
 const LOCKED_REST: Duration = Duration::from_secs(2);
@@ -49,6 +49,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         Reply::Poll(result) => polling::on_poll(model, *result, now),
         Reply::Values(Ok(values)) => on_values(model, values),
         Reply::Values(Err(_)) => Vec::new(),
+        Reply::Contrast(result) => contrast::on_compared(model, *result, now),
         Reply::Planned(result) => runs::on_planned(model, *result, now),
         Reply::Executed(result) => runs::on_executed(model, *result, now),
         Reply::Dismissed(Ok(())) => Vec::new(),

@@ -52,6 +52,11 @@ fn line(model: &Model) -> Option<String> {
             None => Some("dlq-tui runs".to_owned()),
             Some(_) => page.current().map(|run| model.source.record(run)),
         },
+        Overlay::Contrast(page) => {
+            let words = ["contrast".to_owned(), "-f".to_owned(), page.chosen.to_string()];
+            let all = page.counts_all.then(|| "--all".to_owned());
+            Some(shell(model, &words.into_iter().chain(all).collect::<Vec<_>>()))
+        }
         Overlay::None => Some(shell(model, &of_pane(model))),
         _ => None,
     }

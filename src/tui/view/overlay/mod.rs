@@ -1,5 +1,6 @@
 //! What lies over the panes, one thing a file.
 
+mod contrast;
 mod count_confirm;
 mod freezing;
 mod help;
@@ -42,6 +43,7 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
             (Some(reading), Some(run)) => receipt::draw(canvas, model, run, reading),
             _ => runs::draw(canvas, model, page, now),
         },
+        Overlay::Contrast(page) => contrast::draw(canvas, model, page),
         Overlay::Text { title, lines, reading } => text::draw(canvas, title, lines, *reading),
         Overlay::Resume(dialog) => resume::draw(canvas, model, dialog),
         Overlay::Leave => quit_confirm::draw(canvas, model),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::action::Action;
+use crate::domain::contrast::Counts;
 use crate::domain::display_rules::Notation;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
@@ -16,10 +17,12 @@ use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, R
 use crate::store::{
     Availability, Capabilities, Cell, Cursor, Entry, Evidence, HistogramStep, Page, Position, SortKey, StoreInfo,
 };
+use crate::triage::contrast::{Comparison, DifferenceLine};
 use crate::triage::plan::{CohortBreakdown, CohortShare, Confirm, Plan};
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::{
-    ConnectionState, FilterState, Focus, ListSide, Loss, Model, SelectionMarks, SourceState, Stale,
+    ConnectionState, ContrastPage, FilterState, Focus, ListSide, Loss, Model, Overlay, SelectionMarks, SourceState,
+    Stale,
 };
 use crate::tui::app::{JobDocument, Opened, Settings};
 
@@ -370,6 +373,29 @@ pub fn run() -> Run {
 }
 
 /// The console with its keys in another pane.
+/// A comparison whose first line says this, with the cursor there or elsewhere.
+pub fn contrast(first: &str, at: usize) -> Overlay {
+    let line = |words: &str, filter: Option<&str>, chosen, others| DifferenceLine {
+        attributes: vec![words.to_owned()],
+        also: Vec::new(),
+        filter: filter.map(str::to_owned),
+        counts: Counts { chosen, others },
+    };
+    let found = Comparison {
+        headline: "~ the newest 1,900 jobs, compared with ~ the newest 3,100 other dead jobs of Billing::ChargeJob"
+            .into(),
+        jobs: Counts { chosen: 1_900, others: 3_100 },
+        is_sample: true,
+        lines: vec![
+            line(first, Some("args.currency:JPY"), 1_866, 9),
+            line("args.amount is a number of 5 digits", None, 1_204, 310),
+            line("queue = billing", Some("queue:billing"), 1_100, 902),
+        ],
+    };
+    let chosen = Filter::parse("error:Stripe::CardError").expect("a filter");
+    Overlay::Contrast(Box::new(ContrastPage { chosen, found: Some(found), at, ..ContrastPage::default() }))
+}
+
 pub fn focused(mut model: Model, focus: Focus) -> Model {
     model.screen.focus = focus;
     model

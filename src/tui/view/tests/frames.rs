@@ -16,7 +16,8 @@ use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
 use crate::tui::app::model::{
-    ConnectionState, Focus, HelpPage, Loss, Model, Overlay, Picker, PlanDialog, ResumeDialog, RunsPage, ScrollState,
+    ConnectionState, ContrastPage, Focus, HelpPage, Loss, Model, Overlay, Picker, PlanDialog, ResumeDialog, RunsPage,
+    ScrollState,
 };
 use crate::tui::app::{Msg, Request, Slot, update};
 use crate::tui::keys::KeyContext;
@@ -208,6 +209,16 @@ fn a_run_from_gauge_to_receipt() {
     golden("runs", |size| {
         let earlier = |n: u32| crate::ledger::Run { id: RunId(format!("r-{n}")), ..fixture::run() };
         over(fixture::night(size), Overlay::Runs(RunsPage::new((1..8).rev().map(earlier).collect())))
+    });
+}
+
+#[test]
+fn a_comparison_while_it_reads_and_when_it_has() {
+    golden("contrast", |size| over(fixture::night(size), fixture::contrast("args.currency = \"JPY\"", 0)));
+    golden("contrast_reading", |size| {
+        let chosen = Filter::parse("error:Stripe::CardError").expect("a filter");
+        let page = ContrastPage { chosen, reading: Some(12_500), ..ContrastPage::default() };
+        over(fixture::night(size), Overlay::Contrast(Box::new(page)))
     });
 }
 

@@ -68,6 +68,8 @@ fn overlays() -> Vec<fn() -> Overlay> {
         || Overlay::Runs(RunsPage::new(vec![fixture::run()])),
         || Overlay::Runs(RunsPage { at: 7, ..RunsPage::default() }),
         || Overlay::Picker(Default::default()),
+        || Overlay::Contrast(Box::default()),
+        || fixture::contrast("args.\u{202e}x = \"\u{1b}[31m\"", 9),
         || Overlay::Text {
             title: "\u{202e}title".into(),
             lines: vec!["dlq-tui \u{1b}[31m -f 'x'".into()],
