@@ -30,6 +30,11 @@ impl ValuePath {
         Self(std::iter::once("args".to_owned()).chain(keys).collect())
     }
 
+    /// The keys that lead to it in the arguments; `None` for a field.
+    pub fn argument_keys(&self) -> Option<&[String]> {
+        self.0.split_first().filter(|(first, _)| *first == "args").map(|(_, keys)| keys)
+    }
+
     /// Whether `other` stands below this.
     fn is_above(&self, other: &Self) -> bool {
         self.0.len() < other.0.len() && other.0.starts_with(&self.0)
@@ -38,7 +43,11 @@ impl ValuePath {
 
 impl fmt::Display for ValuePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("."))
+        match self.argument_keys() {
+            // As a filter writes it: a key with a dot in it is quoted.
+            Some(keys) => f.write_str(&Key::Arg(keys.to_vec()).word()),
+            None => f.write_str(&self.0.join(".")),
+        }
     }
 }
 

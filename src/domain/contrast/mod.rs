@@ -8,6 +8,7 @@ mod attribute;
 mod full_pass;
 mod sample;
 mod score;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ mod tests;
 pub use attribute::{Attribute, ComparedJob, LetterCase, Test, ValueKind, ValuePath};
 pub use full_pass::FullPass;
 pub use score::Counts;
+pub use values::ValueCounts;
 
 use std::collections::{HashMap, HashSet};
 

@@ -140,6 +140,7 @@ fn a_lack_is_a_filter_term_where_the_same_jobs_lack_any_value() {
     assert_eq!(told(&["{}", r#"{"amount":null}"#], other), said("args.amount has no value", r#"args.amount:"""#));
     assert_eq!(told(&[other], "{}"), said("args.amount = 7", "args.amount:7"));
     assert_eq!(told(&[r#"{"note":"a"}"#, r#"{"note":9}"#], "{}"), said("args.note has a value", r#"-args.note:"""#));
+    assert_eq!(told(&[r#"{"a.b":1}"#], "{}"), said(r#"args."a.b" = 1"#, r#"args."a.b":1"#));
     // The term would select more than what is said: those without a value as well.
     assert_eq!(told(&[r#"{"amount":null}"#], "{}"), said("args.amount = null", ""));
 }

@@ -1,26 +1,25 @@
 //! What chosen jobs have in common and others do not: which jobs are compared, and reading them in bounded steps.
 
+mod reader;
 mod report;
+mod values;
 
 use std::collections::HashMap;
 
+use reader::JobReader;
+pub use reader::Progress;
 pub use report::{Comparison, DifferenceLine};
+pub use values::sample_values;
 
 use super::StoreContext;
-use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, FullPass, ValuePath};
+use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, FullPass};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
-use crate::domain::json::{Document, JsonHighlights};
 use crate::domain::text::Untrusted;
-use crate::store::{Budget, Cursor, Entry, PageQuery, ScanMode, Sort, SourceError};
+use crate::store::{Budget, Entry, SourceError};
 
 /// Jobs of each side that a sample has.
 pub const SAMPLE: usize = 10_000;
-/// Jobs that are read at a time, at the most and at first.
-const STEP: usize = 500;
-const FIRST_STEP: usize = 50;
-/// Bytes of arguments that one step should have at the most.
-const STEP_BYTES: usize = 4 << 20;
 /// Differences that are told.
 const MOST: usize = 20;
 /// Fewer other jobs say nothing.
@@ -29,9 +28,6 @@ const FEWEST: u64 = 30;
 const CLASSES_SHARE: usize = 95;
 /// Classes that a baseline has at the most.
 const CLASSES: usize = 20;
-
-/// Facets that are compared; error class and fingerprint are what was chosen by.
-const FACETS: [Facet; 5] = [Facet::Class, Facet::Queue, Facet::Worker, Facet::Reason, Facet::Hour];
 
 /// What is compared.
 #[derive(Clone, Debug)]
@@ -69,9 +65,6 @@ pub struct ContrastReport {
     /// Whether there are more jobs than were read.
     pub is_sample: bool,
 }
-
-/// How far a comparison has got: jobs read so far.
-pub type Progress<'a> = &'a mut (dyn FnMut(u64) + Send);
 
 /// Compares the newest jobs of both sides, and counts all of them where that is asked for.
 ///
@@ -148,79 +141,11 @@ fn all_others(chosen: &Filter) -> (Baseline, Vec<Filter>) {
     (Baseline::AllOthers, chosen.complement())
 }
 
-/// Jobs to read next, by the bytes of the arguments of those that were read.
-fn next_step(bytes: usize, jobs: usize) -> usize {
-    (STEP_BYTES / (bytes / jobs.max(1)).max(1)).clamp(1, STEP)
-}
-
-/// Reads jobs with what is compared of them.
-struct JobReader<'a> {
-    desk: &'a StoreContext,
-    budget: &'a Budget,
-    chosen: &'a Filter,
-}
-
-impl JobReader<'_> {
-    /// Reads at most `most` jobs of the filters, newest first, and says whether there are more.
-    async fn read(
-        &self,
-        filters: &[Filter],
-        most: usize,
-        on_progress: Progress<'_>,
-        each: &mut (dyn FnMut(&Entry, &ComparedJob<'_>) + Send),
-    ) -> Result<bool, SourceError> {
-        let (mut left, mut step) = (most, FIRST_STEP);
-        for filter in filters {
-            let mut next = Some(Cursor::Start);
-            while let Some(cursor) = next {
-                if left == 0 {
-                    return Ok(true);
-                }
-                let limit = step.min(left);
-                let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor, limit };
-                let page = self.desk.scan(query, ScanMode::Arguments, self.budget).await?;
-                for entry in &page.entries {
-                    self.compare(entry, each);
-                }
-                on_progress(page.entries.len() as u64);
-                let bytes = page.entries.iter().map(|entry| entry.arguments.as_ref().map_or(0, String::len)).sum();
-                step = next_step(bytes, page.entries.len());
-                left = left.saturating_sub(page.entries.len());
-                next = page.next;
-            }
-        }
-        Ok(false)
-    }
-
-    fn compare(&self, entry: &Entry, each: &mut (dyn FnMut(&Entry, &ComparedJob<'_>) + Send)) {
-        let keys = || self.chosen.clauses().iter().map(|clause| &clause.key);
-        let asks = |key: &Key| keys().any(|asked| asked == key);
-        // What was chosen by is no news.
-        let facets = FACETS.into_iter().filter(|facet| !asks(&Key::of_facet(*facet)));
-        let mut values: Vec<(&str, Option<String>)> = facets
-            .map(|facet| (facet.word(), facet.value_of(&entry.row).map(|value| value.exact().to_owned())))
-            .collect();
-        values.push(("attempts", entry.row.attempts.map(|n| n.to_string()).filter(|_| !asks(&Key::Attempts))));
-        let fields: Vec<(&str, Option<&str>)> = values.iter().map(|(name, value)| (*name, value.as_deref())).collect();
-        let document = entry.arguments.as_deref().and_then(|text| Document::parse(text).ok());
-        let mut marks = JsonHighlights::default();
-        if let Some(document) = &document {
-            self.desk.redactor.mark(document, &mut marks);
-        }
-        let path = |key: &Key| match key {
-            Key::Arg(path) => Some(ValuePath::argument(path.iter().cloned())),
-            _ => None,
-        };
-        let chosen_by: Vec<ValuePath> = keys().filter_map(path).collect();
-        let job = ComparedJob { fields: &fields, arguments: document.as_ref(), marks: &marks, chosen_by: &chosen_by };
-        each(entry, &job);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
+    use super::reader::{STEP, next_step};
     use super::*;
     use crate::domain::job::{JobId, JobRow, State};
     use crate::domain::redact::{RedactConfig, Redactor};

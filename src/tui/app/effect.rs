@@ -87,6 +87,8 @@ pub enum Request {
     },
     /// Values of a facet for completion, most frequent first.
     Values(Facet),
+    /// Paths and values of the arguments of some jobs, for completion.
+    Arguments(Filter),
     /// Compare jobs with others.
     Contrast(ContrastQuery),
     /// Freeze a cohort and make its plan.

@@ -6,6 +6,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::document::JobDocument;
 use super::effect::{RequestId, Slot};
+use crate::domain::contrast::ValueCounts;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
 use crate::ledger::{HistoryEntry, Run, RunId};
@@ -113,6 +114,8 @@ pub enum Reply {
     Poll(Box<Result<Changes, SourceError>>),
     /// To `Values`.
     Values(Result<Histogram, SourceError>),
+    /// To `Arguments`.
+    Arguments(Result<Arc<ValueCounts>, SourceError>),
     /// To `Contrast`.
     Contrast(Box<Result<Comparison, SourceError>>),
     /// To `Plan`; the error is a sentence.

@@ -17,7 +17,7 @@ use crate::domain::redact::{Masker, Redactor};
 use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, Whose, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, ScanMode, SourceError, StoreExt};
 use crate::triage::StoreContext;
-use crate::triage::contrast::{Comparison, ContrastQuery, contrast};
+use crate::triage::contrast::{Comparison, ContrastQuery, contrast, sample_values};
 use crate::triage::run::RunControl;
 use crate::tui::app::{JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
 use crate::tui::{Launch, OpenStore, Opener};
@@ -25,6 +25,8 @@ use crate::tui::{Launch, OpenStore, Opener};
 /// The longest that connecting and looking for layouts may take; the drivers give up before.
 const CONNECT: Duration = Duration::from_secs(30);
 
+/// Jobs whose arguments are read for completion.
+const VALUES_OF: usize = 1_000;
 /// Runs listed at a time.
 const RUNS: usize = 200;
 /// How long what is not on the first screen waits for it to be drawn: it would take the processor from it.
@@ -129,6 +131,10 @@ impl Session {
                 Err(e) => Err(e),
             })),
             Request::Values(facet) => Reply::Values(self.values(facet, budget).await),
+            Request::Arguments(filter) => Reply::Arguments(match self.store() {
+                Ok(open) => sample_values(&open.desk, &filter, VALUES_OF, budget).await.map(Arc::new),
+                Err(e) => Err(e),
+            }),
             Request::Contrast(query) => Reply::Contrast(Box::new(self.contrast(query, going).await)),
             Request::Plan { action, scope, reason } => {
                 Reply::Planned(Box::new(self.plan(action, scope, reason, going).await))
@@ -279,6 +285,7 @@ pub fn failure(request: Request, error: SourceError) -> Reply {
         Request::Detail(_) => Reply::Detail(Err(error)),
         Request::Poll { .. } => Reply::Poll(Box::new(Err(error))),
         Request::Values(_) => Reply::Values(Err(error)),
+        Request::Arguments(_) => Reply::Arguments(Err(error)),
         Request::Contrast(_) => Reply::Contrast(Box::new(Err(error))),
         Request::Plan { .. } => Reply::Planned(Box::new(Err(error.to_string()))),
         Request::Execute(_) | Request::Resume(_) => Reply::Executed(Box::new(Err(error.to_string()))),

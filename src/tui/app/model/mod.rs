@@ -25,8 +25,8 @@ pub use live::{ConnectionState, LiveState, Loss};
 pub use loaded_range::PAGE;
 pub use marks::SelectionMarks;
 pub use overlay::{
-    Candidate, HeldKey, HelpPage, InputError, InputLine, Overlay, Picker, PlanDialog, Purpose, READ_FIRST,
-    ResumeDialog, Runner, RunsPage, ScrollState,
+    ArgumentValues, Candidate, HeldKey, HelpPage, InputError, InputLine, Overlay, Picker, PlanDialog, Purpose,
+    READ_FIRST, ResumeDialog, Runner, RunsPage, ScrollState,
 };
 pub use preview::{Preview, REST, ShownBar};
 pub use requests::OpenRequests;

@@ -1,11 +1,13 @@
 //! What lies over the panes: at most one thing at a time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tui_input::Input;
 
 use super::contrast::ContrastPage;
 use crate::domain::action::Action;
+use crate::domain::contrast::ValueCounts;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -251,6 +253,20 @@ pub struct InputLine {
     pub draft: String,
     /// Real values for the key at the cursor, once they are here.
     pub values: Option<Histogram>,
+    /// What stands in the arguments of some jobs, once it was asked for and is here.
+    pub arguments: ArgumentValues,
+}
+
+/// What a line knows of the arguments of jobs.
+#[derive(Clone, Debug, Default)]
+pub enum ArgumentValues {
+    /// Nothing was asked for.
+    #[default]
+    Unasked,
+    /// It was asked for.
+    Asked,
+    /// Paths and values.
+    Known(Arc<ValueCounts>),
 }
 
 /// A fault of a typed line.

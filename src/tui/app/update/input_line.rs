@@ -1,21 +1,25 @@
 //! Typing a line: the filter, a command, or words to search for; with faults, completion and history.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
 use super::{colon_commands, filter};
+use crate::domain::contrast::ValueCounts;
 use crate::domain::facet::Facet;
-use crate::domain::filter::{self as language, Filter};
-use crate::domain::histogram::Histogram;
+use crate::domain::filter::{self as language, Filter, Key};
+use crate::domain::histogram::{Histogram, grouped};
 use crate::domain::redact::{REDACTED, Redactor};
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::tui::app::document::{Direction, Needle};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Candidate, HelpPage, InputError, InputLine, Model, Overlay, Purpose, ScrollState};
+use crate::tui::app::model::{
+    ArgumentValues, Candidate, HelpPage, InputError, InputLine, Model, Overlay, Purpose, ScrollState,
+};
 
 /// Candidates that are offered at once.
 const OFFERED: usize = 50;
@@ -42,6 +46,7 @@ pub fn open(model: &mut Model, purpose: Purpose) -> Vec<Effect> {
         recalled: None,
         draft: String::new(),
         values: None,
+        arguments: ArgumentValues::default(),
     }));
     changed(model)
 }
@@ -171,11 +176,55 @@ fn changed(model: &mut Model) -> Vec<Effect> {
     };
     let facet = value_facet(line);
     let known = line.values.as_ref().map(|v| v.facet);
+    let asks_arguments = matches!(line.arguments, ArgumentValues::Unasked) && is_argument(line);
     complete(model);
     match facet {
         Some(facet) if known != Some(facet) => values_of(model, facet),
+        _ if asks_arguments => argument_values(model),
         _ => Vec::new(),
     }
+}
+
+/// Whether a path of the arguments, or a value at one, fits at the cursor.
+fn is_argument(line: &InputLine) -> bool {
+    if line.purpose != Purpose::Filter {
+        return false;
+    }
+    match language::complete(line.input.value(), line.input.cursor()).context {
+        language::CompletionContext::Key(prefix) => argument_prefix(&prefix).is_some(),
+        language::CompletionContext::Value { key: Key::Arg(path), .. } => !path.is_empty(),
+        _ => false,
+    }
+}
+
+/// What is typed of a path behind the word for arguments: `cur` of `args.cur`.
+fn argument_prefix(prefix: &str) -> Option<&str> {
+    let (word, path) = prefix.split_once('.')?;
+    matches!(Key::from_word(word), Some(Key::Arg(_))).then_some(path)
+}
+
+/// Asks what stands in the arguments of the newest jobs; terms on arguments themselves do not narrow it.
+fn argument_values(model: &mut Model) -> Vec<Effect> {
+    if model.source.opened.is_none() {
+        return Vec::new();
+    }
+    let filter = &model.filter.resolved;
+    let keys: Vec<Key> = filter.clauses().iter().map(|clause| clause.key.clone()).collect();
+    let arguments = keys.iter().filter(|key| matches!(key, Key::Arg(_)));
+    let filter = arguments.fold(filter.clone(), |filter, key| filter.without(key));
+    if let Overlay::Line(line) = &mut model.overlay {
+        line.arguments = ArgumentValues::Asked;
+    }
+    vec![model.requests.ask(Slot::Values, Request::Arguments(filter))]
+}
+
+/// What stands in the arguments of some jobs.
+pub fn on_arguments(model: &mut Model, values: Arc<ValueCounts>) -> Vec<Effect> {
+    if let Overlay::Line(line) = &mut model.overlay {
+        line.arguments = ArgumentValues::Known(values);
+        complete(model);
+    }
+    Vec::new()
 }
 
 /// The facet whose values fit at the cursor.
@@ -213,57 +262,112 @@ pub fn complete(model: &mut Model) {
     let Overlay::Line(line) = &mut model.overlay else { return };
     let (text, cursor) = (line.input.value().to_owned(), line.input.cursor());
     (line.span, line.candidates) = match line.purpose {
-        Purpose::Filter => filter_candidates(&text, cursor, line.values.as_ref(), &model.settings.redactor),
+        Purpose::Filter => {
+            let known = KnownValues {
+                values: line.values.as_ref(),
+                arguments: match &line.arguments {
+                    ArgumentValues::Known(counts) => Some(counts),
+                    _ => None,
+                },
+                redactor: &model.settings.redactor,
+            };
+            filter_candidates(&text, cursor, &known)
+        }
         Purpose::Command => colon_commands::candidates(&text, cursor),
         Purpose::Search => (0..0, Vec::new()),
     };
     line.candidates.truncate(OFFERED);
 }
 
-fn filter_candidates(
-    text: &str,
-    cursor: usize,
-    values: Option<&Histogram>,
-    redactor: &Redactor,
-) -> (std::ops::Range<usize>, Vec<Candidate>) {
+/// What is known of the values that jobs have.
+struct KnownValues<'a> {
+    values: Option<&'a Histogram>,
+    arguments: Option<&'a ValueCounts>,
+    redactor: &'a Redactor,
+}
+
+fn filter_candidates(text: &str, cursor: usize, known: &KnownValues<'_>) -> (std::ops::Range<usize>, Vec<Candidate>) {
     let completion = language::complete(text, cursor);
     let candidates = match &completion.context {
-        language::CompletionContext::Key(prefix) => language::keys(prefix)
-            .into_iter()
-            .map(|info| Candidate {
-                insert: format!("{}:", info.word),
-                label: format!("{}:", info.word),
-                note: format!("{}  {}", info.help, info.example),
-            })
-            .collect(),
+        language::CompletionContext::Key(prefix) => match argument_prefix(prefix) {
+            Some(path) => path_candidates(path, known),
+            None => language::keys(prefix).into_iter().map(key_candidate).collect(),
+        },
         language::CompletionContext::Value { prefix, key, .. } => {
             let fixed = completion.fixed_values().into_iter().map(|word| Candidate {
                 insert: format!("{word} "),
                 label: word.to_owned(),
                 note: String::new(),
             });
-            let real = values.filter(|v| key.facet() == Some(v.facet)).map_or(&[][..], |v| &v.bars).iter();
+            let of_facet = known.values.filter(|v| key.facet() == Some(v.facet)).map_or(&[][..], |v| &v.bars);
+            let of_facet = of_facet.iter().filter_map(|bar| Some((bar.value.as_ref()?.exact(), bar.count.to_string())));
+            let of_path = argument_notes(key, known).into_iter();
             let needle = prefix.to_lowercase();
-            let real = real.filter_map(|bar| {
-                let value = bar.value.as_ref().filter(|value| value.exact().len() <= LONGEST)?;
-                let shown = redactor.prose(value.exact());
-                if !shown.to_lowercase().contains(&needle) {
-                    return None;
-                }
-                let written = completion.value_text(&shown)?;
-                // A star stands for what is not shown: the value is found all the same.
-                let written = if let Cow::Owned(_) = shown { written.replace(REDACTED, "*") } else { written };
-                Some(Candidate {
-                    insert: format!("{written} "),
-                    label: Clean::line(&shown).to_string(),
-                    note: bar.count.to_string(),
-                })
-            });
+            let real = of_facet
+                .chain(of_path)
+                .filter_map(|(value, note)| value_candidate(&completion, &needle, value, note, known.redactor));
             fixed.chain(real).collect()
         }
         language::CompletionContext::Nothing => Vec::new(),
     };
     (completion.span, candidates)
+}
+
+fn key_candidate(info: &language::KeyInfo) -> Candidate {
+    let note = format!("{}  {}", info.help, info.example);
+    Candidate { insert: format!("{}:", info.word), label: format!("{}:", info.word), note }
+}
+
+/// Real paths that contain what was typed, those that begin with it first.
+fn path_candidates(typed: &str, known: &KnownValues<'_>) -> Vec<Candidate> {
+    let Some(counts) = known.arguments else { return Vec::new() };
+    let needle = typed.to_lowercase();
+    let mut found: Vec<(bool, String, u64)> = counts
+        .paths()
+        .filter_map(|(key, jobs)| {
+            let word = key.word();
+            let at = word.split_once('.')?.1.to_lowercase().find(&needle)?;
+            Some((at > 0, word.into_owned(), jobs))
+        })
+        .collect();
+    found.sort();
+    let candidate = |(_, word, jobs): (bool, String, u64)| Candidate {
+        label: format!("{}:", Clean::line(&known.redactor.prose(&word))),
+        insert: format!("{word}:"),
+        note: of_sample(jobs, counts),
+    };
+    found.into_iter().map(candidate).collect()
+}
+
+/// Real values at a path, each with how many jobs have it.
+fn argument_notes<'a>(key: &Key, known: &KnownValues<'a>) -> Vec<(&'a str, String)> {
+    let (Key::Arg(keys), Some(counts)) = (key, known.arguments) else { return Vec::new() };
+    counts.values(keys).into_iter().map(|(value, jobs)| (value, of_sample(jobs, counts))).collect()
+}
+
+fn of_sample(jobs: u64, counts: &ValueCounts) -> String {
+    format!("{} of {} read", grouped(jobs), grouped(counts.jobs()))
+}
+
+/// A real value, where it contains what was typed.
+fn value_candidate(
+    completion: &language::Completion,
+    needle: &str,
+    value: &str,
+    note: String,
+    redactor: &Redactor,
+) -> Option<Candidate> {
+    if value.len() > LONGEST {
+        return None;
+    }
+    let shown = redactor.prose(value);
+    if !shown.to_lowercase().contains(needle) {
+        return None;
+    }
+    let written = completion.value_text(&shown)?;
+    // A star stands for what is not shown: the value is found all the same.
+    let written = if let Cow::Owned(_) = shown { written.replace(REDACTED, "*") } else { written };
+    Some(Candidate { insert: format!("{written} "), label: Clean::line(&shown).to_string(), note })
 }
 
 /// Tab: the next candidate takes the place of what is being typed.

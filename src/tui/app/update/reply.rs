@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{contrast, filter, page, polling, reopen, runs};
+use super::{contrast, filter, input_line, page, polling, reopen, runs};
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
@@ -49,6 +49,8 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         Reply::Poll(result) => polling::on_poll(model, *result, now),
         Reply::Values(Ok(values)) => on_values(model, values),
         Reply::Values(Err(_)) => Vec::new(),
+        Reply::Arguments(Ok(values)) => input_line::on_arguments(model, values),
+        Reply::Arguments(Err(_)) => Vec::new(),
         Reply::Contrast(result) => contrast::on_compared(model, *result, now),
         Reply::Planned(result) => runs::on_planned(model, *result, now),
         Reply::Executed(result) => runs::on_executed(model, *result, now),

@@ -1,0 +1,54 @@
+//! Paths and values of arguments, offered while a filter is typed.
+
+use super::*;
+use crate::domain::contrast::{ComparedJob, ValueCounts};
+use crate::domain::json::{Document, JsonHighlights};
+
+/// Three jobs.
+fn values() -> Arc<ValueCounts> {
+    let mut counts = ValueCounts::default();
+    for json in [
+        r#"{"currency":"JPY","customer":{"id":7}}"#,
+        r#"{"currency":"JPY","customer":{"id":8}}"#,
+        r#"{"currency":"EUR"}"#,
+    ] {
+        let document = Document::parse(json.to_owned()).expect("JSON");
+        let marks = JsonHighlights::default();
+        counts.add(&ComparedJob { fields: &[], arguments: Some(&document), marks: &marks, chosen_by: &[] });
+    }
+    Arc::new(counts)
+}
+
+/// What is offered, with its note.
+fn offered(console: &Console) -> Vec<(String, String)> {
+    let Overlay::Line(line) = &console.model.overlay else { panic!("no line") };
+    line.candidates.iter().map(|c| (c.insert.clone(), c.note.clone())).collect()
+}
+
+fn pair(insert: &str, note: &str) -> (String, String) {
+    (insert.to_owned(), note.to_owned())
+}
+
+#[test]
+fn a_path_offers_the_real_ones_and_then_their_values_and_they_are_read_once() {
+    let mut console = Console::with_jobs(3);
+    console.keys("/").text("args.cu");
+    let Some(Request::Arguments(filter)) = console.request(Slot::Values) else { panic!("not asked") };
+    assert!(filter.is_all());
+    assert_eq!(offered(&console), []);
+    console.answer(Slot::Values, Reply::Arguments(Ok(values())));
+    assert_eq!(offered(&console), [pair("args.currency:", "3 of 3 read"), pair("args.customer.id:", "2 of 3 read")]);
+    console.keys("Tab").text("j");
+    assert_eq!(offered(&console), [pair("JPY ", "2 of 3 read")]);
+    assert!(console.request(Slot::Values).is_none(), "it is known already");
+    console.keys("Tab Enter");
+    assert_eq!(console.model.filter.written.to_string(), "args.currency:JPY");
+}
+
+#[test]
+fn a_term_on_arguments_does_not_narrow_what_is_offered_in_its_place() {
+    let mut console = Console::with_jobs(3);
+    console.keys("/").text("queue:low args.currency:JPY").keys("Enter /").text("args.currency:");
+    let Some(Request::Arguments(filter)) = console.request(Slot::Values) else { panic!("not asked") };
+    assert_eq!(filter.to_string(), "queue:low");
+}
