@@ -29,6 +29,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::redact::Redactor;
+use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
 use crate::store::{
@@ -275,10 +276,15 @@ fn run(id: &str) -> Run {
 }
 
 fn document(id: &str) -> Arc<JobDocument> {
+    with_arguments(id, None)
+}
+
+/// The same with arguments.
+fn with_arguments(id: &str, arguments: Option<&str>) -> Arc<JobDocument> {
     let row = JobRow { id: JobId::new(id), ..entry(0).row };
     let detail = JobDetail {
         row,
-        arguments: None,
+        arguments: arguments.map(Untrusted::from),
         message: None,
         undecodable: false,
         backtrace: None,

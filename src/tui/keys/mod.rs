@@ -87,7 +87,9 @@ pub enum KeyCommand {
     Runs,
     /// Compare the jobs with others.
     Contrast,
-    /// Leave out the jobs that have what the line says.
+    /// Only the jobs that have what the line says.
+    Include,
+    /// Only the jobs that do not.
     Exclude,
     /// Count in all jobs what a sample has shown.
     CountAll,

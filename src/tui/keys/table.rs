@@ -59,6 +59,9 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["Enter"], &[Runs], KeyCommand::Open, "receipt", 1, "Show the receipt of the run."),
     bind(&["Enter"], &[Contrast], KeyCommand::Open, "narrow", 1, "Narrow the filter to the jobs that have it."),
     bind(&["-"], &[Contrast], KeyCommand::Exclude, "exclude", 2, "Narrow the filter to the jobs that do not have it."),
+    bind(&["-"], &[Histogram], KeyCommand::Exclude, "", 0, "Leave the jobs of the bar, or of the marked bars, out."),
+    bind(&["+"], &[Detail], KeyCommand::Include, "", 0, "Narrow the filter to jobs with the argument on this line."),
+    bind(&["-"], &[Detail], KeyCommand::Exclude, "", 0, "Narrow the filter to jobs without it."),
     bind(
         &["a"],
         &[Contrast],

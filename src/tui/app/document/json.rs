@@ -1,12 +1,14 @@
 //! A tab whose text is JSON: pretty-printed by window, foldable, searchable, coloured.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::highlight::{self, Grammar};
 use super::search::{Direction, Needle};
 use super::styled::Styled;
 use super::text_roles::TextRole;
-use crate::domain::json::{JsonLine, NodeId, TokenKind, View};
+use crate::domain::filter::Key;
+use crate::domain::json::{JsonLine, NodeId, NodeKind, TokenKind, View};
 
 /// Deeper levels are not indented any further: they would stand beyond every right edge.
 const DEEPEST_INDENT: u32 = 40;
@@ -78,6 +80,29 @@ impl JsonText {
     /// The value that begins on `line`, for copying.
     pub fn value(&self, line: usize) -> String {
         self.0.value_at(line).unwrap_or_default()
+    }
+
+    /// The filter key of the value on `line`, and the value; none for `null` and what is empty.
+    ///
+    /// # Errors
+    /// Why no filter term selects it, as a sentence.
+    pub fn filter_term(&self, line: usize) -> Result<(Key, Option<String>), &'static str> {
+        let doc = self.0.doc();
+        let node = self.0.node_at(line).ok_or("there is no value on this line")?;
+        if self.0.marks().is_redacted(node) {
+            return Err("the value is masked");
+        }
+        if doc.kind(node).is_container() && !doc.is_leaf(node) {
+            return Err("this line has no single value: go to one in it");
+        }
+        let above = std::iter::successors(Some(node), |&node| doc.parent(node));
+        let mut keys: Vec<String> = above.filter_map(|node| doc.key(node)).map(Cow::into_owned).collect();
+        keys.reverse();
+        if keys.is_empty() {
+            return Err("the value has no key to filter by");
+        }
+        let value = doc.scalar(node).map(Cow::into_owned).filter(|value| !value.is_empty());
+        Ok((Key::Arg(keys), value.filter(|_| doc.kind(node) != NodeKind::Null)))
     }
 
     /// The next line with a hit from `from` on: in a name or a value, else across them, as in `"id": 42`.

@@ -30,6 +30,7 @@ use tab_text::{TabText, Text};
 
 use crate::domain::backtrace::{Backtrace, FrameOrigins};
 use crate::domain::display_rules::Notation;
+use crate::domain::filter::Key;
 use crate::domain::job::JobDetail;
 use crate::domain::redact::{Masker, Redactor};
 use crate::domain::text::Untrusted;
@@ -191,6 +192,18 @@ impl JobDocument {
     /// What `y` copies for a line: the value that begins there as exact JSON, or the line. Masked like the screen.
     pub fn line(&self, tab: Tab, line: usize) -> String {
         self.body(tab).copy_line(line)
+    }
+
+    /// The filter key of the argument on a line, and its value; none for `null` and what is empty.
+    ///
+    /// # Errors
+    /// Why no filter term selects it, as a sentence.
+    pub fn filter_term(&self, tab: Tab, line: usize) -> Result<(Key, Option<String>), &'static str> {
+        match (tab, &self.body(tab).text) {
+            (Tab::Arguments, Text::Json(text)) => text.filter_term(line),
+            (Tab::Arguments, Text::Lines(_)) => Err("the arguments are no JSON"),
+            _ => Err("values to filter by are among the arguments: 1"),
+        }
     }
 
     /// What copying a whole tab gives: exact but for what is masked.

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::action::Action;
+use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Operator, RunId};
@@ -49,6 +50,36 @@ fn with_arguments(text: &str) -> JobDocument {
 fn shown(document: &JobDocument, tab: Tab) -> Vec<String> {
     let folds = LineFolds::default();
     document.pane(tab, &folds, 200, false).window(Spot::default(), 1_000, 0, None).iter().map(ScreenRow::text).collect()
+}
+
+#[test]
+fn a_line_of_the_arguments_is_a_filter_term_where_it_has_one_value_that_is_not_masked() {
+    let text = r#"{"user":{"id":1.10,"tags":["a b"],"password":"x"},"note":null,"list":[],"a.b":""}"#;
+    let document = with_arguments(text);
+    let term = |line: usize| match document.filter_term(Tab::Arguments, line) {
+        Ok((key, value)) => Filter::all().with(&key, value.as_deref(), false).expect("a filter").to_string(),
+        Err(why) => why.to_owned(),
+    };
+    let several = "this line has no single value: go to one in it";
+    let expected = [
+        several,
+        several,
+        "args.user.id:1.10",
+        several,
+        r#"args.user.tags:"a b""#,
+        several,
+        "the value is masked",
+        several,
+        r#"args.note:"""#,
+        r#"args.list:"""#,
+        r#"args."a.b":"""#,
+        several,
+    ];
+    let told: Vec<String> = (0..shown(&document, Tab::Arguments).len()).map(term).collect();
+    assert_eq!(told, expected);
+    assert!(document.filter_term(Tab::Error, 0).is_err());
+    assert!(with_arguments("[1]").filter_term(Tab::Arguments, 1).is_err(), "no key");
+    assert!(with_arguments("no JSON").filter_term(Tab::Arguments, 0).is_err());
 }
 
 #[test]

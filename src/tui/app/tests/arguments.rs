@@ -52,3 +52,38 @@ fn a_term_on_arguments_does_not_narrow_what_is_offered_in_its_place() {
     let Some(Request::Arguments(filter)) = console.request(Slot::Values) else { panic!("not asked") };
     assert_eq!(filter.to_string(), "queue:low");
 }
+
+/// The filter after a key on a line of the open job's arguments.
+fn narrowed(written: &str, down: usize, key: &str) -> String {
+    let mut console = Console::with_jobs(3);
+    console.keys("/").text(written).keys("Enter");
+    console.answer(Slot::Page, Reply::Page(Ok(page(0..3, None))));
+    let id = console.current().expect("a job").to_owned();
+    let job = with_arguments(&id, Some(r#"{"user":{"id":7},"note":null}"#));
+    console.answer(Slot::Detail, Reply::Detail(Ok(Some(job))));
+    console.keys("Enter");
+    assert_eq!(console.model.screen.focus, Focus::Detail);
+    (0..down).for_each(|_| drop(console.keys("j")));
+    console.keys(key);
+    console.model.filter.written.to_string()
+}
+
+#[test]
+fn a_value_of_the_open_job_narrows_the_list_or_is_left_out_of_it() {
+    assert_eq!(narrowed("queue:low", 2, "+"), "queue:low args.user.id:7");
+    assert_eq!(narrowed("queue:low", 2, "-"), "queue:low -args.user.id:7");
+    assert_eq!(narrowed("queue:low", 4, "+"), r#"queue:low args.note:"""#);
+    assert_eq!(narrowed("queue:low", 1, "+"), "queue:low", "a container has no single value");
+    assert_eq!(narrowed("args.user.id:8 queue:low", 2, "+"), "queue:low args.user.id:7", "not one or the other");
+    assert_eq!(narrowed("-args.user.id:8", 2, "-"), "-args.user.id:8 -args.user.id:7");
+}
+
+#[test]
+fn a_bar_is_left_out_of_the_filter() {
+    let mut console = Console::with_jobs(3);
+    console.counting();
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("Boom", 2), ("Crash", 1)])))));
+    console.model.screen.focus = Focus::Histogram;
+    console.keys("-");
+    assert_eq!(console.model.filter.written.to_string(), "-error:Boom");
+}

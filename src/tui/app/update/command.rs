@@ -65,6 +65,8 @@ pub fn refusal(model: &Model, place: KeyContext, command: KeyCommand) -> Option<
         | KeyCommand::Search
         | KeyCommand::NextMatch
         | KeyCommand::PreviousMatch
+        | KeyCommand::Include
+        | KeyCommand::Exclude
             if place == KeyContext::Detail && model.detail.document.is_none() =>
         {
             Some("no job is open".into())
@@ -119,7 +121,10 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::ShowCommand => shell_command::show(model, now),
         KeyCommand::Runs => runs(model),
         KeyCommand::Contrast => contrast::begin(model, now),
-        KeyCommand::Exclude => contrast::exclude(model, now),
+        KeyCommand::Include => filter::by_argument(model, false, now),
+        KeyCommand::Exclude if model.place() == KeyContext::Contrast => contrast::exclude(model, now),
+        KeyCommand::Exclude if model.place() == KeyContext::Detail => filter::by_argument(model, true, now),
+        KeyCommand::Exclude => filter::exclude_bars(model, now),
         KeyCommand::CountAll => contrast::count_all(model, now),
         KeyCommand::Resume => resume::ask(model),
         KeyCommand::Mouse => take_mouse(model, now),

@@ -95,23 +95,14 @@ pub fn exclude(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 fn apply(model: &mut Model, now: Timestamp, change: impl Fn(&str) -> String) -> Vec<Effect> {
     let Overlay::Contrast(page) = &model.overlay else { return Vec::new() };
     let Some(line) = page.current() else { return Vec::new() };
-    let terms = line.filter.as_deref().map(change);
-    let narrowed = terms.map(|terms| Filter::parse(format!("{} {terms}", page.chosen).trim()));
-    match narrowed {
-        Some(Ok(filter)) => {
-            model.overlay = Overlay::None;
-            model.screen.focus = Focus::List;
-            let mut effects = vec![model.requests.cancel(Slot::Contrast)];
-            effects.extend(filter::narrow(model, filter, now));
-            effects
-        }
-        Some(Err(error)) => {
-            model.complain(error.to_string(), now);
-            Vec::new()
-        }
-        None => {
-            model.complain("the filter language has no term for this", now);
-            Vec::new()
-        }
+    let terms = line.filter.as_deref().map(change).ok_or_else(|| "the filter language has no term for this".to_owned());
+    let narrowed = terms
+        .and_then(|terms| Filter::parse(format!("{} {terms}", page.chosen).trim()).map_err(|error| error.to_string()));
+    let mut effects = Vec::new();
+    if narrowed.is_ok() {
+        model.overlay = Overlay::None;
+        effects.push(model.requests.cancel(Slot::Contrast));
     }
+    effects.extend(filter::to_list(model, narrowed, now));
+    effects
 }

@@ -60,6 +60,45 @@ pub fn narrow_to_bars(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     }
 }
 
+/// Narrows the list to the jobs that have the value on the line of the open job, or to those that have it not.
+pub fn by_argument(model: &mut Model, is_negated: bool, now: Timestamp) -> Vec<Effect> {
+    let Some(document) = &model.detail.document else { return Vec::new() };
+    let term = document.filter_term(model.detail.tab, model.detail.view().line);
+    let narrowed = term.map_err(str::to_owned).and_then(|(key, value)| {
+        // Terms of one key are alternatives: a second value would widen the filter.
+        let written = if is_negated { model.filter.written.clone() } else { model.filter.written.without(&key) };
+        written.with(&key, value.as_deref(), is_negated).map_err(|e| e.to_string())
+    });
+    to_list(model, narrowed, now)
+}
+
+/// Narrows the list to the jobs of no bar that is chosen.
+pub fn exclude_bars(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let facet = model.histogram.facet;
+    let all = model.histogram.chosen().into_iter().try_fold(model.filter.written.clone(), |filter, value| {
+        filter.exclude(facet, value.as_ref().map(|value| value.exact())).map_err(|e| e.to_string())
+    });
+    match all {
+        Ok(filter) if filter == model.filter.written => Vec::new(),
+        Ok(filter) => narrow(model, filter, now),
+        Err(sentence) => to_list(model, Err(sentence), now),
+    }
+}
+
+/// Puts a narrower filter in force and goes to the list, or says why there is none.
+pub fn to_list(model: &mut Model, narrowed: Result<Filter, String>, now: Timestamp) -> Vec<Effect> {
+    match narrowed {
+        Ok(filter) => {
+            model.screen.focus = Focus::List;
+            narrow(model, filter, now)
+        }
+        Err(sentence) => {
+            model.complain(sentence, now);
+            Vec::new()
+        }
+    }
+}
+
 /// Counts by another facet.
 pub fn turn_facet(model: &mut Model, facet: Facet, now: Timestamp) -> Vec<Effect> {
     if model.histogram.facet == facet {
