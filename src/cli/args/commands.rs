@@ -11,6 +11,7 @@ use super::{ConsoleArgs, FilterArg, OutputArg};
 use crate::cli::check::limit;
 use crate::cli::demo;
 use crate::domain::facet::Facet;
+use crate::domain::filter::Key;
 use crate::domain::time::{AGES, YEAR, parse_span, parse_span_up_to};
 use crate::store::install::{PRESETS, Preset};
 use crate::triage::contrast::SAMPLE;
@@ -70,9 +71,10 @@ pub struct DoctorArgs {
 /// `stats`.
 #[derive(Args, Debug)]
 pub struct StatsArgs {
-    /// The facet; without it `error`, or the first that the table has where it keeps no error classes.
-    #[arg(long, value_name = "FACET", value_parser = Choice::new(Facet::ALL.map(Facet::word), facet))]
-    pub by: Option<Facet>,
+    /// The facet, or `args.PATH` for a value in the arguments; without it `error`, or the first that the table has where it keeps
+    /// no error classes.
+    #[arg(long, value_name = "FACET", value_parser = Choice::new(Facet::ALL.map(Facet::word), count_by))]
+    pub by: Option<CountBy>,
     /// Which jobs.
     #[command(flatten)]
     pub filter: FilterArg,
@@ -105,6 +107,27 @@ pub struct ContrastArgs {
 fn sample(text: &str) -> Result<usize, String> {
     let n = text.parse().map_err(|_| "write a number from 100".to_owned())?;
     if n < 100 { Err("write a number from 100: fewer jobs say nothing".to_owned()) } else { Ok(n) }
+}
+
+/// What jobs are counted by.
+#[derive(Clone, Debug)]
+pub enum CountBy {
+    /// A facet.
+    Facet(Facet),
+    /// The value at a path of the arguments, given by its keys.
+    Argument(Vec<String>),
+}
+
+/// Reads the word of a facet, or a path of the arguments.
+///
+/// # Errors
+/// As [`facet`]; and for a word of the arguments without a path.
+pub fn count_by(word: &str) -> Result<CountBy, String> {
+    match Key::from_word(word) {
+        Some(Key::Arg(keys)) if keys.is_empty() => Err("name a path in the arguments: args.user.id".to_owned()),
+        Some(Key::Arg(keys)) => Ok(CountBy::Argument(keys)),
+        _ => facet(word).map(CountBy::Facet),
+    }
 }
 
 /// Reads the word of a facet.

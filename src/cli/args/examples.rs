@@ -53,8 +53,8 @@ const EXAMPLES: Examples = &[
         [
             ("dlq-tui stats --by queue", "dead jobs by queue"),
             (
-                "dlq-tui stats --by error -f 'queue:billing since:2h'",
-                "what killed the jobs of one queue in the last two hours",
+                "dlq-tui stats --by args.currency -f 'error:Stripe::CardError since:2h'",
+                "jobs that one error killed in the last two hours, by a value in their arguments",
             ),
         ],
     ),

@@ -37,6 +37,12 @@ pub async fn explain(opened: &OpenedStore, filter: &Filter) {
     paths.into_iter().filter_map(|path| seen.note(path)).for_each(|note| output::say(&note));
 }
 
+/// Says what stands near a path of the arguments that no job of the filter has.
+pub async fn explain_path(opened: &OpenedStore, filter: &Filter, keys: &[String]) {
+    let seen = sample(opened, filter).await;
+    seen.and_then(|seen| seen.note(keys)).into_iter().for_each(|note| output::say(&note));
+}
+
 /// Says which values the facets in a filter have among all dead jobs.
 async fn facets(opened: &OpenedStore, filter: &Filter) {
     let offered = &opened.desk.store.info().capabilities.facets;

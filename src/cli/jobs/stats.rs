@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::cli::args::{Format, StatsArgs};
+use crate::cli::args::{CountBy, Format, StatsArgs};
 use crate::cli::exit::Code;
 use crate::cli::jobs::job_json::{BarRecord, CountRecord};
 use crate::cli::jobs::no_match;
@@ -13,15 +13,17 @@ use crate::cli::output;
 use crate::cli::source::open::OpenedStore;
 use crate::cli::table::{TableColumn, TextTable, terminal_width};
 use crate::domain::facet::Facet;
-use crate::domain::histogram::{Bar, Histogram};
+use crate::domain::filter::{Filter, Key};
+use crate::domain::histogram::{Bar, Count, Histogram};
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
+use crate::triage::contrast::count_values;
 
 #[derive(Serialize)]
 struct StatsOutput<'a> {
     source: &'a str,
     store: &'a str,
-    facet: &'static str,
+    facet: &'a str,
     filter: String,
     as_of: String,
     total: CountRecord,
@@ -35,42 +37,45 @@ struct StatsOutput<'a> {
 pub async fn run(opened: &OpenedStore, args: &StatsArgs) -> Result<Code> {
     let info = opened.desk.store.info();
     let filter = opened.filter(args.filter.filter.as_deref())?;
-    let by = opened.facet(args.by);
-    let histogram = opened.masked_histogram(opened.count(by, &filter).await?.histogram);
-    if histogram.total.n == 0 {
+    let counted = match &args.by {
+        Some(CountBy::Argument(keys)) => by_argument(opened, keys, &filter).await?,
+        Some(CountBy::Facet(facet)) => by_facet(opened, *facet, &filter).await?,
+        None => by_facet(opened, opened.facet(None), &filter).await?,
+    };
+    if counted.total.n == 0 {
         no_match::explain(opened, &filter).await;
     }
     let mut out = output::stdout();
     match args.output.output {
-        Format::Table => table(&histogram).print(&mut out, terminal_width())?,
+        Format::Table => table(&counted).print(&mut out, terminal_width())?,
         Format::Json => {
             let document = StatsOutput {
                 source: &opened.desk.source,
                 store: &info.title,
-                facet: by.word(),
+                facet: &counted.by,
                 filter: filter.to_string(),
-                as_of: histogram.as_of.to_rfc3339(),
-                total: histogram.total.into(),
-                bars: histogram.bars.iter().map(BarRecord::from).collect(),
+                as_of: counted.as_of.to_rfc3339(),
+                total: counted.total.into(),
+                bars: counted.bars.iter().map(BarRecord::from).collect(),
             };
             output::json(&mut out, &output::Versioned::new(document))?;
         }
         Format::Jsonl => {
-            for bar in &histogram.bars {
+            for bar in &counted.bars {
                 output::json_line(&mut out, &output::Versioned::new(BarRecord::from(bar)))?;
             }
         }
         Format::Csv => {
-            let columns = [by.word(), "count", "exactness", "first_seen", "last_seen", "example"];
-            output::csv(&mut out, columns.into_iter().take(width(by)))?;
-            for bar in &histogram.bars {
+            let columns = [&*counted.by, "count", "exactness", "first_seen", "last_seen", "example"];
+            output::csv(&mut out, columns.into_iter().take(counted.width()))?;
+            for bar in &counted.bars {
                 let record = BarRecord::from(bar);
                 let count = record.count.n.to_string();
                 let value = Clean::line(record.value.unwrap_or_default());
                 let (first, last) = (record.first_seen.unwrap_or_default(), record.last_seen.unwrap_or_default());
                 let example = Clean::line(record.example.unwrap_or_default());
                 let cells = [&*value, &count, record.count.exactness, &first, &last, &*example];
-                output::csv(&mut out, cells.into_iter().take(width(by)))?;
+                output::csv(&mut out, cells.into_iter().take(counted.width()))?;
             }
         }
     }
@@ -78,15 +83,45 @@ pub async fn run(opened: &OpenedStore, args: &StatsArgs) -> Result<Code> {
     Ok(Code::Done)
 }
 
-/// How many of the columns there are: the last one, an example, is for what the value alone tells nobody.
-fn width(by: Facet) -> usize {
-    if by == Facet::Fingerprint { 6 } else { 5 }
+/// What was counted, masked.
+struct Counted {
+    /// The facet, or the path of the arguments as filters write it.
+    by: String,
+    /// The title over the values.
+    title: &'static str,
+    bars: Vec<Bar>,
+    total: Count,
+    as_of: Timestamp,
 }
 
-fn table(histogram: &Histogram) -> TextTable {
-    let width = width(histogram.facet);
+impl Counted {
+    /// How many of the columns there are: the last one, an example, is for what the value alone tells nobody.
+    fn width(&self) -> usize {
+        if self.by == Facet::Fingerprint.word() { 6 } else { 5 }
+    }
+}
+
+async fn by_facet(opened: &OpenedStore, facet: Facet, filter: &Filter) -> Result<Counted> {
+    let histogram = opened.masked_histogram(opened.count(facet, filter).await?.histogram);
+    let Histogram { bars, total, as_of, .. } = histogram;
+    Ok(Counted { by: facet.word().to_owned(), title: facet.title(), bars, total, as_of })
+}
+
+async fn by_argument(opened: &OpenedStore, keys: &[String], filter: &Filter) -> Result<Counted> {
+    let as_of = opened.desk.store.clock();
+    let (mut bars, total) = count_values(&opened.desk, filter, keys, &opened.budget, &mut |_| ()).await?;
+    let masked = |value: &Untrusted| Untrusted::new(opened.desk.redactor.text(value.exact()).into_owned());
+    bars.iter_mut().for_each(|bar| bar.value = bar.value.as_ref().map(masked));
+    if total.n > 0 && bars.iter().all(|bar| bar.value.is_none()) {
+        no_match::explain_path(opened, filter, keys).await;
+    }
+    Ok(Counted { by: Key::Arg(keys.to_vec()).word().into_owned(), title: "value", bars, total, as_of })
+}
+
+fn table(histogram: &Counted) -> TextTable {
+    let width = histogram.width();
     let columns = [
-        TableColumn::Text(histogram.facet.title()),
+        TableColumn::Text(histogram.title),
         TableColumn::Number("jobs"),
         TableColumn::Number("share"),
         TableColumn::Whole("first seen"),

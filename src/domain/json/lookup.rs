@@ -43,12 +43,16 @@ pub fn lookup(text: &str, path: &[String]) -> Vec<Scalar> {
     let Ok(doc) = Document::parse(decoded.into_owned()) else {
         return Vec::new();
     };
-    let found = path.iter().fold(vec![0], |nodes, step| follow(&doc, nodes, step));
-    let scalars = elements(&doc, found);
-    scalars
+    scalar_nodes(&doc, path)
         .into_iter()
         .filter_map(|node| Some(Scalar { text: doc.scalar(node)?.into_owned(), kind: doc.kind(node) }))
         .collect()
+}
+
+/// The same in a document, as its nodes; nodes of objects stand for nothing.
+pub fn scalar_nodes(doc: &Document, path: &[String]) -> Vec<NodeId> {
+    let found = path.iter().fold(vec![0], |nodes, step| follow(doc, nodes, step));
+    elements(doc, found)
 }
 
 fn follow(doc: &Document, nodes: Vec<NodeId>, step: &str) -> Vec<NodeId> {

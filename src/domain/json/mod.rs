@@ -19,7 +19,7 @@ pub use document::{Document, NodeId, NodeKind, PathStep};
 pub use highlights::{Cut, JsonHighlights};
 pub use layout::{JsonFolds, JsonLayout};
 pub use line::{JsonLine, JsonToken, REDACTED, TokenKind};
-pub use lookup::{Scalar, decode_double, lookup};
+pub use lookup::{Scalar, decode_double, lookup, scalar_nodes};
 pub use parse::JsonError;
 pub use search::SearchHit;
 pub use splice::{SpliceError, splice};

@@ -61,6 +61,57 @@ async fn a_planted_value_is_the_first_line_with_the_counts_of_sql_on_every_engin
     }
 }
 
+/// Each value with its number of jobs, as `stats` has them.
+fn bars(told: &Value) -> Vec<(Option<String>, u64)> {
+    let bar = |bar: &Value| (bar["value"].as_str().map(str::to_owned), bar["n"].as_u64().expect("a number"));
+    told["bars"].as_array().expect("bars").iter().map(bar).collect()
+}
+
+#[tokio::test]
+async fn jobs_are_counted_by_a_value_in_their_arguments_on_every_engine() {
+    for db in harness::every_engine("cli by argument").await {
+        Layout::DeadLetterJobs.seed(&db, 900).await;
+        db.execute("update dead_letter_jobs set arguments = '{\"n\": 12345678901234567890.10, \"password\": \"x\"}'")
+            .await;
+        let set = |arguments: &str, error: &str| {
+            format!("update dead_letter_jobs set arguments = '{arguments}' where error_class = '{error}'")
+        };
+        db.execute(&set(r#"{"items": [{"sku": "a"}, {"sku": "b"}, {"sku": "a"}], "n": null}"#, "KeyError")).await;
+        db.execute(&set(r#"{"items": [{"sku": "b"}], "n": ""}"#, "Net::ReadTimeout")).await;
+        let dead = "select count(*) from dead_letter_jobs where status = 'failed'";
+        let all = count(&db, dead).await;
+        let both = count(&db, &format!("{dead} and error_class = 'KeyError'")).await;
+        let one = count(&db, &format!("{dead} and error_class = 'Net::ReadTimeout'")).await;
+        assert!(both > 0 && one > 0 && all > 2 * both + one, "{all} {both} {one}");
+        let user = User::of(&db);
+        let sku = user.json(&["stats", "--by", "args.items.sku", "-o", "json"]);
+        let value = |text: &str| Some(text.to_owned());
+        let expected = [(None, all - both - one), (value("b"), both + one), (value("a"), both)];
+        assert_eq!(bars(&sku), expected, "{sku:#}");
+        assert_eq!((sku["total"]["n"].as_u64(), sku["facet"].as_str()), (Some(all), Some("args.items.sku")));
+        // Each bar is what the filter term selects.
+        for (text, n) in
+            [("args.items.sku:b", both + one), ("args.items.sku:a", both), (r#"args.items.sku:"""#, all - both - one)]
+        {
+            assert_eq!(user.json(&["stats", "-f", text, "-o", "json"])["total"]["n"].as_u64(), Some(n), "{text}");
+        }
+        let number = user.json(&["stats", "--by", "args.n", "-f", "error:KeyError", "-o", "json"]);
+        assert_eq!(bars(&number), [(None, both)]);
+        let masked = user.json(&["stats", "--by", "args.password", "-o", "json"]);
+        assert_eq!(bars(&masked)[0].0.as_deref(), Some("[redacted]"), "{masked:#}");
+        let near = user.run(&["stats", "--by", "args.sku"]);
+        near.with(0);
+        assert!(
+            near.err.contains("no job has a value at args.sku") && near.err.contains("args.items.0.sku"),
+            "{}",
+            near.err
+        );
+        let all_of_it = user.run(&["stats", "--by", "args"]);
+        all_of_it.with(2);
+        assert!(all_of_it.err.contains("name a path"), "{}", all_of_it.err);
+    }
+}
+
 #[tokio::test]
 async fn without_a_filter_there_is_nothing_to_compare_with() {
     let user = User::new();

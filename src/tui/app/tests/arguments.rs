@@ -63,8 +63,7 @@ fn narrowed(written: &str, down: usize, key: &str) -> String {
     console.answer(Slot::Detail, Reply::Detail(Ok(Some(job))));
     console.keys("Enter");
     assert_eq!(console.model.screen.focus, Focus::Detail);
-    (0..down).for_each(|_| drop(console.keys("j")));
-    console.keys(key);
+    console.keys(&"j ".repeat(down)).keys(key);
     console.model.filter.written.to_string()
 }
 
