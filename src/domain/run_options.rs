@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::Action;
 use super::text::Clean;
-use super::time::{Timestamp, exact_span};
+use super::time::{Timestamp, exact_span, parse_span_up_to};
 use crate::domain::run_options::rate::Pacing;
 use crate::domain::run_options::validator::Validator;
 
@@ -44,6 +44,55 @@ impl Attempts {
             Attempts::Once => "Used attempts stay: a job that has none left gets one more try.",
         }
     }
+}
+
+/// Reads the word of [`Attempts`].
+///
+/// # Errors
+/// Says what the words are.
+pub fn parse_attempts(word: &str) -> Result<Attempts, String> {
+    Attempts::ALL.into_iter().find(|a| a.word() == word).ok_or_else(|| "write reset or once".to_owned())
+}
+
+/// The longest time over which replayed jobs are spread.
+const YEAR: Duration = Duration::from_secs(366 * 86_400);
+
+/// Reads the time over which replayed jobs are spread.
+///
+/// # Errors
+/// When it is no span of time, or longer than a year.
+pub fn parse_spread(text: &str) -> Result<Duration, String> {
+    parse_span_up_to(text, YEAR)
+}
+
+/// Reads the name of a queue.
+///
+/// # Errors
+/// When there is none.
+pub fn parse_queue(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a queue has a name".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// Reads the number of jobs that a plan has at the most.
+///
+/// # Errors
+/// When it is no number, or 0.
+pub fn parse_limit(text: &str) -> Result<u64, String> {
+    text.parse()
+        .ok()
+        .filter(|n| *n > 0)
+        .ok_or_else(|| "write a number from 1; without --limit all are taken".to_owned())
+}
+
+/// Reads the number of jobs that a batch has at the most.
+///
+/// # Errors
+/// When it is no number, or none that a batch can have.
+pub fn parse_batch(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "write a number from 1 to 10000".to_owned())
 }
 
 /// The options of a run; kept with it as JSON, so that it goes on as it began.

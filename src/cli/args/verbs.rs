@@ -5,12 +5,12 @@ use std::time::Duration;
 use clap::Args;
 
 use super::choice::Choice;
-use super::commands::{age, interval};
+use super::commands::age;
 use super::{FilterArg, OutputArg};
 use crate::domain::job::State;
-use crate::domain::run_options::Attempts;
 use crate::domain::run_options::rate::parse_rate;
 use crate::domain::run_options::validator::Validator;
+use crate::domain::run_options::{Attempts, parse_attempts, parse_batch, parse_limit, parse_queue, parse_spread};
 
 /// `ignore`, `reopen`, `archive`, and what every verb takes.
 #[derive(Args, Debug)]
@@ -36,13 +36,13 @@ pub struct ReplayArgs {
     #[command(flatten)]
     pub act: ActArgs,
     /// Spreads replayed jobs over a time: when they may run where the layout knows that, else when they are put back.
-    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = interval)]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = parse_spread)]
     pub spread: Option<Duration>,
     /// Replays into this queue, where the layout has queues; the dead row keeps its own.
-    #[arg(long, value_name = "NAME", value_parser = queue)]
+    #[arg(long, value_name = "NAME", value_parser = parse_queue)]
     pub to_queue: Option<String>,
     /// What becomes of used attempts: `reset`, or `once` for one more try; where the adapter has both.
-    #[arg(long, value_name = "HOW", value_parser = Choice::new(Attempts::ALL.map(Attempts::word), attempts))]
+    #[arg(long, value_name = "HOW", value_parser = Choice::new(Attempts::ALL.map(Attempts::word), parse_attempts))]
     pub attempts: Option<Attempts>,
     /// Replays only what this command accepts: it reads a job a line, as `show -o json` prints it, and answers a line for
     /// each, as a replay command does.
@@ -68,17 +68,6 @@ pub struct DiscardArgs {
     /// Keeps no copy of the rows: erases, also what earlier runs kept of them, and needs a reason.
     #[arg(long)]
     pub no_archive: bool,
-}
-
-fn queue(text: &str) -> Result<String, String> {
-    match text.trim() {
-        "" => Err("a queue has a name".to_owned()),
-        _ => Ok(text.to_owned()),
-    }
-}
-
-fn attempts(word: &str) -> Result<Attempts, String> {
-    Attempts::ALL.into_iter().find(|a| a.word() == word).ok_or_else(|| "write reset or once".to_owned())
 }
 
 /// A number of replays, or `any`.
@@ -131,28 +120,17 @@ pub struct PlanArgs {
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Jobs at the most, the newest first.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = limit)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_limit)]
     pub limit: Option<u64>,
     /// Jobs at the most in a time: `200/s`, `12000/m`.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = parse_rate)]
     pub rate: Option<f64>,
     /// Jobs of a batch at the most; smaller ones follow by themselves where the database is slow.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = batch)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_batch)]
     pub batch: Option<usize>,
     /// The form of plan and receipt.
     #[command(flatten)]
     pub output: OutputArg,
-}
-
-fn limit(text: &str) -> Result<u64, String> {
-    text.parse()
-        .ok()
-        .filter(|n| *n > 0)
-        .ok_or_else(|| "write a number from 1; without --limit all are taken".to_owned())
-}
-
-fn batch(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "write a number from 1 to 10000".to_owned())
 }
 
 /// `undo`.

@@ -10,6 +10,7 @@ use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
 use crate::domain::load_share::LoadShare;
 use crate::domain::redact::Redactor;
+use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 use crate::domain::time::zone::Zone;
 use crate::ledger::RunId;
@@ -97,6 +98,10 @@ pub enum Request {
         action: Action,
         /// Which jobs.
         scope: ActionScope,
+        /// Jobs at the most, the newest first.
+        limit: Option<u64>,
+        /// Pace, queue and attempts.
+        options: Box<Options>,
         /// Why, in the operator's words.
         reason: Option<String>,
     },

@@ -5,6 +5,7 @@ mod contrast;
 mod cursor;
 mod first;
 mod others;
+mod plan_words;
 mod prefetch;
 mod preview;
 mod query_budget;

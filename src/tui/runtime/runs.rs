@@ -15,7 +15,7 @@ use crate::domain::run_options::validator::Validator;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId, RunState, RunTally};
 use crate::triage::freeze::{Ask, PlanError, freeze};
-use crate::triage::plan::{ActionScope, Plan};
+use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::run::{Receipt, RunError, RunOptions, execute, resume};
 use crate::triage::validate::{CommandValidator, Validate};
@@ -27,17 +27,11 @@ const PACE: Duration = Duration::from_millis(100);
 
 impl Session {
     /// Freezes a cohort and makes its plan.
-    pub async fn plan(
-        &self,
-        action: Action,
-        scope: ActionScope,
-        reason: Option<String>,
-        going: &Going,
-    ) -> Result<Plan, String> {
+    pub async fn plan(&self, ask: Ask, going: &Going) -> Result<Plan, String> {
         let open = self.store().map_err(|e| e.to_string())?;
-        let validate = open.validate.filter(|_| action == Action::Replay);
-        let options = Options { validate, ..Options::default() };
-        let ask = Ask { reason, options, thresholds: self.thresholds, ..Ask::new(scope, action, Timestamp::now()) };
+        let validate = open.validate.filter(|_| ask.action == Action::Replay);
+        let options = Options { validate, ..ask.options };
+        let ask = Ask { options, thresholds: self.thresholds, ..ask };
         let tell = throttled(going.facts.clone());
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;
         let plan = freeze(&open.desk, &ledger, ask, &going.budget, tell).await;

@@ -14,10 +14,12 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
+use crate::domain::time::Timestamp;
 use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, Whose, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, ScanMode, SourceError, StoreExt};
 use crate::triage::StoreContext;
 use crate::triage::contrast::{Comparison, ContrastQuery, contrast, sample_values};
+use crate::triage::freeze::Ask;
 use crate::triage::run::RunControl;
 use crate::tui::app::{JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
 use crate::tui::{Launch, OpenStore, Opener};
@@ -136,8 +138,9 @@ impl Session {
                 Err(e) => Err(e),
             }),
             Request::Contrast(query) => Reply::Contrast(Box::new(self.contrast(query, going).await)),
-            Request::Plan { action, scope, reason } => {
-                Reply::Planned(Box::new(self.plan(action, scope, reason, going).await))
+            Request::Plan { action, scope, limit, options, reason } => {
+                let ask = Ask { limit, options: *options, reason, ..Ask::new(scope, action, Timestamp::now()) };
+                Reply::Planned(Box::new(self.plan(ask, going).await))
             }
             Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),
             Request::Resume(run) => Reply::Executed(Box::new(self.resume(run, going).await)),

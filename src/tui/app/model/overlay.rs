@@ -217,6 +217,8 @@ pub struct PlanDialog {
     pub complaint: Option<String>,
     /// Why, in the operator's words.
     pub reason: Option<String>,
+    /// Jobs at the most, where that was asked for.
+    pub limit: Option<u64>,
     /// The command line that does the same, once it was asked for.
     pub shell: Option<String>,
 }
@@ -354,6 +356,8 @@ pub struct Runner {
     pub held: Option<HeldKey>,
     /// Why, of the plan that was asked for last.
     pub reason: Option<String>,
+    /// Jobs at the most, of the same plan.
+    pub limit: Option<u64>,
     /// The last run that did anything, with its verb, for its undo.
     pub last: Option<(RunId, Action)>,
 }

@@ -1,7 +1,11 @@
 //! The command line's words: one table for dispatch, completion and the reference.
 
+pub mod plan_words;
+
 use std::fmt::Write as _;
 use std::ops::Range;
+
+use plan_words::PlanWords;
 
 use super::{command, filter, runs};
 use crate::domain::action::Action;
@@ -26,10 +30,6 @@ struct Word {
 
 fn no_values() -> Vec<&'static str> {
     Vec::new()
-}
-
-fn all_values() -> Vec<&'static str> {
-    vec!["all"]
 }
 
 fn facet_values() -> Vec<&'static str> {
@@ -62,21 +62,25 @@ static WORDS: &[Word] = &[
     word("sort", "time|attempts [up]", "Orders the list.", || vec!["time", "attempts", "time up", "attempts up"], sort),
     word(
         "replay",
-        "[all] [REASON]",
-        "Replays what is marked, or all that the filter selects.",
-        all_values,
-        |m, rest, now| verb(m, Action::Replay, rest, now),
+        "[all] [N] [OPTIONS] [REASON]",
+        "Replays what is marked, all that the filter selects, or the newest N of it.",
+        || plan_words::completions(Action::Replay),
+        |m, rest, _| verb(m, Action::Replay, rest),
     ),
     word(
         "ignore",
-        "[all] [REASON]",
-        "Ignores what is marked, or all that the filter selects.",
-        all_values,
-        |m, rest, now| verb(m, Action::Ignore, rest, now),
+        "[all] [N] [OPTIONS] [REASON]",
+        "Ignores what is marked, all that the filter selects, or the newest N of it.",
+        || plan_words::completions(Action::Ignore),
+        |m, rest, _| verb(m, Action::Ignore, rest),
     ),
-    word("reopen", "[all] [REASON]", "Undoes an ignore.", all_values, |m, rest, now| {
-        verb(m, Action::Reopen, rest, now)
-    }),
+    word(
+        "reopen",
+        "[all] [N] [OPTIONS] [REASON]",
+        "Undoes an ignore.",
+        || plan_words::completions(Action::Ignore),
+        |m, rest, _| verb(m, Action::Reopen, rest),
+    ),
     word(
         "undo",
         "",
@@ -86,14 +90,18 @@ static WORDS: &[Word] = &[
     ),
     word(
         "discard",
-        "[all] [REASON]",
+        "[all] [N] [OPTIONS] [REASON]",
         "Discards: kept whole in the ledger, then deleted.",
-        all_values,
-        |m, rest, now| verb(m, Action::Discard, rest, now),
+        || plan_words::completions(Action::Ignore),
+        |m, rest, _| verb(m, Action::Discard, rest),
     ),
-    word("archive", "[all] [REASON]", "Archives: moves the rows into an archive table.", all_values, |m, rest, now| {
-        verb(m, Action::Archive, rest, now)
-    }),
+    word(
+        "archive",
+        "[all] [N] [OPTIONS] [REASON]",
+        "Archives: moves the rows into an archive table.",
+        || plan_words::completions(Action::Ignore),
+        |m, rest, _| verb(m, Action::Archive, rest),
+    ),
     word(
         "baseline",
         "",
@@ -179,18 +187,11 @@ fn sort(model: &mut Model, rest: &str, now: Timestamp) -> CommandEffects {
     Ok(filter::reload_list(model, now))
 }
 
-fn verb(model: &mut Model, action: Action, rest: &str, now: Timestamp) -> CommandEffects {
-    let (all, reason) = match rest.strip_prefix("all") {
-        Some(more) if more.is_empty() || more.starts_with(' ') => (true, more),
-        _ => (false, rest),
-    };
-    let reason = Some(reason.trim().to_owned()).filter(|r| !r.is_empty());
-    if all {
-        return Ok(runs::begin_all(model, action, reason, now));
-    }
+fn verb(model: &mut Model, action: Action, rest: &str) -> CommandEffects {
+    let words = PlanWords::parse(action, rest)?;
     match command::refusal_of(model, action) {
         Some(sentence) => Err(sentence),
-        None => Ok(runs::begin(model, action, reason, now)),
+        None => runs::begin_as(model, action, words),
     }
 }
 
@@ -237,8 +238,12 @@ pub fn candidates(text: &str, cursor: usize) -> (Range<usize>, Vec<Candidate>) {
         }
         Some((name, rest)) => {
             let values = WORDS.iter().find(|w| w.word == name).map_or_else(Vec::new, |w| (w.values)());
-            let fitting = values.into_iter().filter(|v| v.starts_with(rest));
-            let start = name.chars().count() + 1;
+            // Behind words that are typed already, the last one is completed.
+            let last = rest.rfind(' ').map_or(0, |at| at + 1);
+            let whole = values.iter().any(|v| v.starts_with(rest));
+            let typed = if whole { rest } else { &rest[last..] };
+            let fitting = values.into_iter().filter(|v| v.starts_with(typed));
+            let start = name.chars().count() + 1 + rest.chars().count() - typed.chars().count();
             let candidates = fitting.map(|v| Candidate { insert: v.into(), label: v.into(), note: String::new() });
             (start..cursor, candidates.collect())
         }

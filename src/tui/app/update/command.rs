@@ -92,7 +92,7 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         return Vec::new();
     }
     if let Some(action) = action_of(command) {
-        return runs::begin(model, action, None, now);
+        return runs::begin(model, action, now);
     }
     if command == KeyCommand::Undo {
         return runs::undo(model, now);

@@ -3,6 +3,7 @@
 use crossterm::event::{Event, KeyCode};
 use tui_input::backend::crossterm::EventHandler;
 
+use super::colon_commands::plan_words::PlanWords;
 use super::command::refusal_of;
 use super::{filter, resume};
 use crate::domain::action::Action;
@@ -20,24 +21,28 @@ use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, READ_FIRST, Runs
 use crate::tui::keys::{Chord, KeyCommand};
 
 /// Freezes the cohort that the operator has in front of them.
-pub fn begin(model: &mut Model, action: Action, reason: Option<String>, now: Timestamp) -> Vec<Effect> {
-    match scope(model, action) {
-        Ok(scope) => freeze(model, action, scope, reason),
-        Err(sentence) => {
-            model.complain(sentence, now);
-            Vec::new()
-        }
-    }
+pub fn begin(model: &mut Model, action: Action, now: Timestamp) -> Vec<Effect> {
+    begin_as(model, action, PlanWords::default()).unwrap_or_else(|sentence| {
+        model.complain(sentence, now);
+        Vec::new()
+    })
 }
 
-/// Freezes everything that the filter selects.
-pub fn begin_all(model: &mut Model, action: Action, reason: Option<String>, now: Timestamp) -> Vec<Effect> {
-    if let Some(sentence) = refusal_of(model, action) {
-        model.complain(sentence, now);
-        return Vec::new();
-    }
-    let scope = ActionScope::Filter(model.filter.written.clone());
-    freeze(model, action, scope, reason)
+/// Freezes as these words ask for it.
+///
+/// # Errors
+/// When there is nothing to act on, or the words do not fit it.
+pub fn begin_as(model: &mut Model, action: Action, words: PlanWords) -> Result<Vec<Effect>, String> {
+    let is_list = model.screen.focus != Focus::Histogram;
+    let scope = match words.limit {
+        _ if words.all => ActionScope::Filter(model.filter.written.clone()),
+        Some(_) if is_list && matches!(model.list.marks, SelectionMarks::Some(_)) => {
+            return Err("jobs are marked, and a number is of what the filter selects: Esc clears the marks".into());
+        }
+        Some(_) if is_list => ActionScope::Filter(model.filter.written.clone()),
+        _ => scope(model, action)?,
+    };
+    Ok(freeze(model, action, scope, words))
 }
 
 /// `U`: undoes the run at the cursor of the page of runs, the ignore of the jobs at hand, or the last run.
@@ -56,7 +61,7 @@ pub fn undo(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let ignored = model.list.current().is_some_and(|e| e.row.state == State::Ignored);
     // On a bar or on marked jobs whose ignore can be undone that is what is meant.
     if ignored || (marked && refusal_of(model, Action::Reopen).is_none()) {
-        return begin(model, Action::Reopen, None, now);
+        return begin(model, Action::Reopen, now);
     }
     if model.list.is_awaiting() {
         // It may be an ignored one, and the last run is not meant then.
@@ -93,13 +98,14 @@ fn undo_run(model: &mut Model, run: RunId, action: Action, now: Timestamp) -> Ve
         model.complain(sentence, now);
         return Vec::new();
     }
-    freeze(model, undo, ActionScope::Undo(run, Vec::new()), None)
+    freeze(model, undo, ActionScope::Undo(run, Vec::new()), PlanWords::default())
 }
 
-fn freeze(model: &mut Model, action: Action, scope: ActionScope, reason: Option<String>) -> Vec<Effect> {
+fn freeze(model: &mut Model, action: Action, scope: ActionScope, words: PlanWords) -> Vec<Effect> {
+    let PlanWords { limit, options, reason, .. } = words;
     model.overlay = Overlay::Freezing(None);
-    model.runner.reason.clone_from(&reason);
-    vec![model.requests.ask(Slot::Act, Request::Plan { action, scope, reason })]
+    (model.runner.reason, model.runner.limit) = (reason.clone(), limit);
+    vec![model.requests.ask(Slot::Act, Request::Plan { action, scope, limit, options: Box::new(options), reason })]
 }
 
 /// The jobs that an action is for: the bars in the histogram, the marks, or the job under the cursor.
@@ -147,7 +153,8 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
                     let typed = tui_input::Input::default();
                     let reason = model.runner.reason.take();
                     let (drawn, seen, complaint, shell) = (false, None, None, None);
-                    let dialog = PlanDialog { plan, typed, drawn, seen, top: 0, complaint, reason, shell };
+                    let limit = model.runner.limit.take();
+                    let dialog = PlanDialog { plan, typed, drawn, seen, top: 0, complaint, reason, limit, shell };
                     model.overlay = Overlay::Plan(Box::new(dialog));
                     Vec::new()
                 }

@@ -89,6 +89,7 @@ fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
         Some(filter) => words.extend(["-f".to_owned(), filter.to_owned()]),
         None => words.extend(ids(model, plan)),
     }
+    words.extend(dialog.limit.into_iter().flat_map(|limit| ["--limit".to_owned(), limit.to_string()]));
     let pacing = &plan.options.pacing;
     words.extend(pacing.rate.into_iter().flat_map(|rate| ["--rate".to_owned(), format!("{rate}/s")]));
     words.extend(pacing.spread.into_iter().flat_map(|span| ["--spread".to_owned(), format!("{span}s")]));

@@ -55,6 +55,7 @@ fn plan(size: (u16, u16), confirm: Confirm) -> Model {
         top: 0,
         complaint: None,
         reason: None,
+        limit: None,
         shell: None,
     };
     over(fixture::night(size), Overlay::Plan(Box::new(dialog)))

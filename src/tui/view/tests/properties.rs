@@ -44,6 +44,7 @@ fn overlays() -> Vec<fn() -> Overlay> {
             seen: Some(NOW),
             top: 3,
             reason: None,
+            limit: None,
             complaint: None,
             shell: None,
         }))
@@ -163,7 +164,7 @@ fn a_filter_that_says_a_secret_shows_it_nowhere() {
     plan.filter = Some(written.into());
     let (typed, seen) = (tui_input::Input::default(), None);
     let (top, complaint, reason, shell) = (0, None, None, None);
-    let dialog = PlanDialog { plan, typed, drawn: true, seen, top, complaint, reason, shell };
+    let dialog = PlanDialog { plan, typed, drawn: true, seen, top, complaint, reason, limit: None, shell };
     for overlay in [
         Overlay::None,
         Overlay::Plan(Box::new(dialog)),

@@ -1,0 +1,67 @@
+//! Words behind a verb after `:`.
+
+use super::*;
+
+/// What is planned, with its limit, pace and reason; or what is said instead.
+fn planned(console: &Console) -> String {
+    match console.request(Slot::Act) {
+        Some(Request::Plan { scope, limit, options, reason, .. }) => {
+            let scope = match scope {
+                ActionScope::Filter(filter) => format!("filter `{filter}`"),
+                ActionScope::Jobs(ids) => format!("{} jobs", ids.len()),
+                other => format!("{other:?}"),
+            };
+            format!("{scope}, limit {limit:?}, {}, reason {reason:?}", options.pacing)
+        }
+        _ => console.model.screen.notice.as_ref().map_or_else(String::new, |notice| notice.sentence.clone()),
+    }
+}
+
+fn typed(words: &str) -> String {
+    let mut console = Console::with_jobs(5);
+    console.keys(":").text(words).keys("Enter");
+    planned(&console)
+}
+
+#[test]
+fn a_number_behind_a_verb_is_a_limit_and_never_a_reason() {
+    assert_eq!(typed("replay 10"), "filter ``, limit Some(10), , reason None");
+    assert_eq!(
+        typed("replay all 10 --rate 5/s fixed"),
+        "filter ``, limit Some(10), at most 5 jobs a second, reason Some(\"fixed\")"
+    );
+    assert_eq!(typed("replay fixed"), "1 jobs, limit None, , reason Some(\"fixed\")");
+    assert!(typed("replay 10%").contains("no number of jobs"));
+    assert!(typed("discard --spread 5m").contains("no option of discard"));
+}
+
+#[test]
+fn a_number_is_not_of_marked_jobs() {
+    let mut console = Console::with_jobs(5);
+    console.keys("Space Space :").text("replay 1").keys("Enter");
+    assert!(planned(&console).contains("Esc clears the marks"), "{}", planned(&console));
+    let mut console = Console::with_jobs(5);
+    console.keys("Space Space :").text("replay all 1").keys("Enter");
+    assert_eq!(planned(&console), "filter ``, limit Some(1), , reason None");
+}
+
+#[test]
+fn options_complete_behind_other_words() {
+    let mut console = Console::with_jobs(1);
+    console.keys(":").text("replay all --ra").keys("Tab").text(" 5/s").keys("Enter");
+    assert_eq!(planned(&console), "filter ``, limit None, at most 5 jobs a second, reason None");
+}
+
+#[test]
+fn the_command_line_of_a_plan_has_its_limit() {
+    let mut console = Console::with_jobs(5);
+    console.keys(":").text("replay 3 --rate 5/s").keys("Enter");
+    let mut found = plan(Action::Replay, 3, Confirm::Yes);
+    found.filter = Some("state:dead".into());
+    found.options.pacing.rate = Some(5.0);
+    console.answer(Slot::Act, Reply::Planned(Box::new(Ok(found))));
+    console.keys("c");
+    let Overlay::Plan(dialog) = &console.model.overlay else { panic!("no plan") };
+    let shell = dialog.shell.clone().unwrap_or_default();
+    assert!(shell.contains("--limit 3 --rate 5/s"), "{shell}");
+}

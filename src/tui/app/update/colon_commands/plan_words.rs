@@ -1,0 +1,144 @@
+//! The words that may stand behind a verb after `:`. They are understood or refused: a limit that was taken for a reason would
+//! replay something else than what was meant.
+
+use crate::domain::action::Action;
+use crate::domain::run_options::rate::parse_rate;
+use crate::domain::run_options::{Options, parse_attempts, parse_batch, parse_limit, parse_queue, parse_spread};
+
+/// What was asked for behind a verb.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanWords {
+    /// All that the filter selects, whatever is marked.
+    pub all: bool,
+    /// Jobs at the most, the newest first.
+    pub limit: Option<u64>,
+    /// Pace, queue and attempts.
+    pub options: Options,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// The options of every verb, and those of a replay.
+const OPTIONS: [&str; 4] = ["--limit", "--rate", "--batch", "--reason"];
+const REPLAY_OPTIONS: [&str; 3] = ["--spread", "--to-queue", "--attempts"];
+
+impl PlanWords {
+    /// Reads `[all] [N] [OPTIONS] [REASON]`.
+    ///
+    /// # Errors
+    /// Says which word is not understood, and what would be.
+    pub fn parse(action: Action, text: &str) -> Result<Self, String> {
+        let words = shell_words::split(text).map_err(|_| "a quote is not closed".to_owned())?;
+        let mut words = words.into_iter().peekable();
+        let mut read = Self { all: words.next_if(|word| word == "all").is_some(), ..Self::default() };
+        if let Some(count) = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
+            read.limit = Some(parse_limit(&count.replace(['_', ','], "")).map_err(|_| not_a_count(action, &count))?);
+        }
+        let mut reason: Vec<String> = Vec::new();
+        while let Some(word) = words.next() {
+            if !word.starts_with('-') {
+                reason.push(word);
+                continue;
+            }
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                None => (word, None),
+            };
+            if !options(action).any(|known| known == name) {
+                let known: Vec<&str> = options(action).collect();
+                return Err(format!("`{name}` is no option of {action} here: {} are", known.join(", ")));
+            }
+            let value = value.or_else(|| words.next()).ok_or_else(|| format!("`{name}` takes a value"))?;
+            read.set(&name, value).map_err(|why| format!("{name}: {why}"))?;
+        }
+        if read.reason.is_none() && !reason.is_empty() {
+            read.reason = Some(reason.join(" "));
+        } else if !reason.is_empty() {
+            return Err(format!("`{}` is not understood beside --reason", reason.join(" ")));
+        }
+        Ok(read)
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
+        let Options { pacing, to_queue, attempts, .. } = &mut self.options;
+        match name {
+            "--limit" => self.limit = Some(parse_limit(&value)?),
+            "--rate" => pacing.rate = Some(parse_rate(&value)?),
+            "--batch" => pacing.batch = Some(parse_batch(&value)?),
+            "--spread" => pacing.spread = Some(parse_spread(&value)?.as_secs()),
+            "--to-queue" => *to_queue = Some(parse_queue(&value)?),
+            "--attempts" => *attempts = Some(parse_attempts(&value)?),
+            _ => self.reason = Some(value),
+        }
+        Ok(())
+    }
+}
+
+fn options(action: Action) -> impl Iterator<Item = &'static str> {
+    let of_replay = if action == Action::Replay { &REPLAY_OPTIONS[..] } else { &[] };
+    OPTIONS.into_iter().chain(of_replay.iter().copied())
+}
+
+fn not_a_count(action: Action, word: &str) -> String {
+    format!(
+        "`{word}` is no number of jobs: write `:{action} 10` for the newest ten, and a reason that begins with a digit as --reason TEXT"
+    )
+}
+
+/// Words that complete what is typed behind a verb.
+pub fn completions(action: Action) -> Vec<&'static str> {
+    std::iter::once("all").chain(options(action)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::run_options::Attempts;
+    use crate::domain::run_options::rate::Pacing;
+
+    fn parse(text: &str) -> Result<PlanWords, String> {
+        PlanWords::parse(Action::Replay, text)
+    }
+
+    #[test]
+    fn words_behind_a_verb_are_a_limit_options_or_a_reason() {
+        assert_eq!(parse(""), Ok(PlanWords::default()));
+        assert_eq!(parse("all"), Ok(PlanWords { all: true, ..PlanWords::default() }));
+        assert_eq!(parse("10"), Ok(PlanWords { limit: Some(10), ..PlanWords::default() }));
+        let all = PlanWords {
+            all: true,
+            limit: Some(1_000),
+            options: Options {
+                pacing: Pacing { rate: Some(50.0), spread: Some(600), batch: Some(20) },
+                to_queue: Some("low prio".into()),
+                attempts: Some(Attempts::Once),
+                ..Options::default()
+            },
+            reason: Some("fixed in 4.2".into()),
+        };
+        let text = "all 1,000 --rate 50/s --spread=10m --batch 20 --to-queue 'low prio' --attempts once fixed in 4.2";
+        assert_eq!(parse(text), Ok(all));
+        let reason = |text: &str| parse(text).map(|read| (read.limit, read.reason));
+        assert_eq!(reason("--reason '10 of them'"), Ok((None, Some("10 of them".into()))));
+        assert_eq!(reason("allow it"), Ok((None, Some("allow it".into()))));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for (text, part) in [
+            ("10%", "no number of jobs"),
+            ("0", "no number of jobs"),
+            ("--ratte 5", "`--ratte` is no option of replay"),
+            ("--rate", "takes a value"),
+            ("--rate fast", "--rate: `fast` is no rate"),
+            ("--limit 0", "--limit"),
+            ("'open", "not closed"),
+            ("--reason a b", "not understood"),
+        ] {
+            let refused = parse(text).expect_err(text);
+            assert!(refused.contains(part), "{text}: {refused}");
+        }
+        let ignore = PlanWords::parse(Action::Ignore, "--spread 5m").expect_err("of a replay only");
+        assert!(ignore.contains("no option of ignore"), "{ignore}");
+    }
+}
