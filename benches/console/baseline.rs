@@ -111,6 +111,12 @@ impl Baseline {
         }
     }
 
+    /// What a comparison reads of every dead job.
+    pub fn contrast_columns(self) -> String {
+        let arguments = if self.layout == Layout::DeadLetterJobs { "arguments" } else { "payload" };
+        format!("select {}, {arguments} from {} where {}", self.columns(), self.layout.table(), self.layout.is_dead())
+    }
+
     /// What a plan keeps of every dead job.
     pub fn cohort_columns(self) -> String {
         let columns = match self.layout {

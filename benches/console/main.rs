@@ -10,6 +10,7 @@ mod bench;
 mod books;
 mod client;
 mod cohort;
+mod contrast;
 mod counts;
 mod fingerprints;
 mod footprint;
@@ -72,7 +73,8 @@ use ground::{Copy, Ground};
 use table::{Table, summary};
 
 /// Parts that leave the database as it is, in the order in which they run.
-const READING: [&str; 8] = ["start", "counts", "pages", "scans", "fingerprints", "freeze", "leaving", "footprint"];
+const READING: [&str; 9] =
+    ["start", "counts", "pages", "scans", "fingerprints", "contrast", "freeze", "leaving", "footprint"];
 /// Parts that write to it, or need a server for more.
 const WRITING: [&str; 9] = ["live", "replay", "batch", "workers", "keyboard", "million", "soak", "indexes", "peers"];
 
@@ -167,6 +169,7 @@ async fn reading(part: &str, bench: &Bench<'_>) -> Result<Table, String> {
         "pages" => pages::measure(bench).await,
         "scans" => scans::measure(bench).await,
         "fingerprints" => fingerprints::measure(bench).await,
+        "contrast" => contrast::measure(bench),
         "freeze" => freeze::measure(bench),
         "leaving" => leaving::measure(bench)?,
         _ => footprint::measure(bench),
