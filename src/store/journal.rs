@@ -1,9 +1,11 @@
 //! The record of a run, as a store writes it while a batch is under way.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 
 use super::Result;
-use crate::db::TxJournal;
 use crate::domain::job::JobId;
 
 /// What a journal keeps of the rows of a batch.
@@ -36,6 +38,23 @@ pub struct JournalEntry {
     pub marker: Option<TxMarker>,
 }
 
+/// A record that is written in the transaction whose effect it records. What it is made of depends on the source: the ledger and
+/// the store of one kind of source agree on a type, and no other store can read it.
+#[derive(Clone)]
+pub struct SourceJournal(Arc<dyn Any + Send + Sync>);
+
+impl SourceJournal {
+    /// Hides the type of a record.
+    pub fn new<T: Any + Send + Sync>(record: T) -> Self {
+        Self(Arc::new(record))
+    }
+
+    /// The record, where it is of this type.
+    pub fn record<T: Any>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
 /// Writes down, before a batch takes effect, what it takes to undo it and to find out later whether it did.
 pub trait Journal: Send + Sync {
     /// What it keeps of rows.
@@ -49,9 +68,9 @@ pub trait Journal: Send + Sync {
     /// When it could not be written: then nothing is committed. [`super::SourceError::Unrecorded`] where that may pass.
     fn write(&self, entry: JournalEntry) -> BoxFuture<'_, Result<()>>;
 
-    /// The same record, where it is in the source's own database: then a store writes it in the transaction of the batch, in place
-    /// of [`Journal::write`].
-    fn in_source(&self) -> Option<&dyn TxJournal> {
+    /// The same record, where the ledger is in the source: then the store writes it in the transaction of the batch, in place of
+    /// [`Journal::write`]. A store that cannot read it refuses the batch.
+    fn in_source(&self) -> Option<&SourceJournal> {
         None
     }
 }

@@ -31,7 +31,7 @@ pub use diagnose::{
 };
 pub use fetch::{Job, Projection, StoreExt};
 pub use info::{Availability, Capabilities, Evidence, Identity, LayoutOptions, StoreInfo};
-pub use journal::{Journal, JournalEntry, RowCopies, TxMarker};
+pub use journal::{Journal, JournalEntry, RowCopies, SourceJournal, TxMarker};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, ScanMode, Scanned, Sort, SortKey, Unordered};
 pub use plan_facts::PlanFacts;
 pub use reconcile::Reconcile;

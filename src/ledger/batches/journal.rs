@@ -11,7 +11,7 @@ use crate::ledger::backend::{Backend, RowCells, RunToken, int, text, texts};
 use crate::ledger::error::{LedgerError, Result};
 use crate::ledger::model::RunId;
 use crate::ledger::snapshots;
-use crate::store::{Journal, JournalEntry, RowCopies, SourceError, TxMarker};
+use crate::store::{Journal, JournalEntry, RowCopies, SourceError, SourceJournal, TxMarker};
 
 /// The journal of one run, as a store takes it.
 struct LedgerJournal {
@@ -33,18 +33,18 @@ impl Journal for LedgerJournal {
         })
     }
 
-    fn in_source(&self) -> Option<&dyn TxJournal> {
-        self.in_source.as_ref().map(|journal| journal as &dyn TxJournal)
+    fn in_source(&self) -> Option<&SourceJournal> {
+        self.in_source.as_ref()
     }
 }
 
 /// The same where the record is in the source.
-struct SourceJournal {
+struct SharedJournal {
     home: Backend,
     token: RunToken,
 }
 
-impl TxJournal for SourceJournal {
+impl TxJournal for SharedJournal {
     fn keep(&self, rows: &[(JobId, String)]) -> Vec<Statement> {
         // What cannot be said is not kept, and then the number of rows tells.
         snapshots::statements(&self.home, self.token.seq, rows).unwrap_or_default()
@@ -61,7 +61,8 @@ impl Batches<'_> {
     /// process.
     pub fn journal(self, run: &RunId, copies: RowCopies) -> Arc<dyn Journal> {
         let token = self.home.shared().and_then(|shared| shared.token(run));
-        let in_source = token.map(|token| SourceJournal { home: self.home.clone(), token });
+        let shared = token.map(|token| SharedJournal { home: self.home.clone(), token });
+        let in_source = shared.map(|journal| SourceJournal::new(Arc::new(journal) as Arc<dyn TxJournal>));
         Arc::new(LedgerJournal { home: self.home.clone(), run: run.clone(), copies, in_source })
     }
 

@@ -98,7 +98,7 @@ impl<'s> BatchWriter<'s> {
             },
         };
         let rows = held.rows.len();
-        let done = if work.in_source().is_none() {
+        let done = if work.tx_journal.is_none() {
             // Written by the time of the commit, and no batch waits for it before.
             let entry = behind(|| self.write_entry(work, &held));
             let (ran, written) = tokio::join!(biased; run_each(&mut tx, statements, rows), entry);

@@ -43,7 +43,7 @@ fn rows_to_keep(work: &Work<'_>, held: &Held) -> Result<Vec<(JobId, String)>> {
 
 /// Keeps rows in the batch's own transaction, where the record is in this database.
 pub(crate) async fn record_kept(tx: &mut Tx<'_>, work: &Work<'_>, held: &Held) -> Result<()> {
-    let Some(journal) = work.in_source() else { return Ok(()) };
+    let Some(journal) = work.tx_journal else { return Ok(()) };
     let rows = rows_to_keep(work, held)?;
     let mut kept = 0;
     for statement in journal.keep(&rows) {
@@ -67,5 +67,5 @@ pub(crate) async fn record_done(tx: &mut Tx<'_>, work: &Work<'_>, rows: &[BatchR
 /// What records these rows as done, where the record is in this database.
 pub(crate) fn recorded(work: &Work<'_>, rows: &[BatchRow]) -> Option<Recorded> {
     let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
-    Some(work.in_source()?.done(&ids))
+    Some(work.tx_journal?.done(&ids))
 }

@@ -30,7 +30,7 @@ impl<'s> Transactions<'s> {
 
     /// What reads the name of the transaction that acts on a batch, where the journal is to have it.
     pub(crate) fn name_of(self, work: &Work<'_>) -> Option<&'static str> {
-        let is_noted = work.batch.journal.is_some() && work.in_source().is_none();
+        let is_noted = work.batch.journal.is_some() && work.tx_journal.is_none();
         // What a command has had is not undone with the transaction.
         let is_alone = !matches!(work.way, VerbMethod::Command(_));
         self.context.layout.dialect.transaction().filter(|_| is_noted && is_alone)

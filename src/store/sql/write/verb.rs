@@ -1,6 +1,7 @@
 //! What a batch asks for, put together from what the adapter says of its verb.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use toml::Spanned;
 
@@ -18,6 +19,8 @@ use crate::store::{Availability, Batch, Result, RowCopies, SourceError};
 /// What one attempt at a batch is made of.
 pub(crate) struct Work<'a> {
     pub(crate) batch: &'a Batch,
+    /// The record of the run, where it is in this database.
+    pub(crate) tx_journal: Option<&'a dyn TxJournal>,
     /// The guard.
     pub(crate) when: Option<&'a str>,
     /// Jobs for which the verb cannot be done.
@@ -62,8 +65,10 @@ impl<'s> BatchWriter<'s> {
             return Err(SourceError::Input(reason));
         }
         let missing = || SourceError::Input(format!("this layout has no {}", batch.action));
+        let tx_journal = tx_journal(batch)?;
         let bare = |way| Work {
             batch,
+            tx_journal,
             when: None,
             refuse: &[],
             lock: None,
@@ -125,6 +130,18 @@ impl<'s> BatchWriter<'s> {
     }
 }
 
+/// The record that is written in the batch's transaction.
+///
+/// # Errors
+/// When the record is of another kind of source: nothing may take effect that is not recorded.
+fn tx_journal(batch: &Batch) -> Result<Option<&dyn TxJournal>> {
+    let Some(journal) = batch.journal.as_ref().and_then(|journal| journal.in_source()) else { return Ok(None) };
+    match journal.record::<Arc<dyn TxJournal>>() {
+        Some(journal) => Ok(Some(&**journal)),
+        None => Err(SourceError::Input("the ledger is in a source of another kind: nothing was done".to_owned())),
+    }
+}
+
 impl<'a> Work<'a> {
     /// The table that the jobs stand in that are taken back.
     pub(crate) fn live(&self) -> Option<&'a Live> {
@@ -136,14 +153,55 @@ impl<'a> Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// The record of the run, where it is in this database.
-    pub(crate) fn in_source(&self) -> Option<&'a dyn TxJournal> {
-        self.batch.journal.as_ref()?.in_source()
-    }
-
     /// What was kept of the jobs of the batch that it undoes, by key.
     pub(crate) fn snapshots(&self) -> HashMap<&'a str, &'a str> {
         let undo = self.batch.undo.iter();
         undo.flat_map(|undo| &undo.kept).map(|(id, text)| (id.as_str(), text.as_str())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::BoxFuture;
+
+    use super::*;
+    use crate::db::Recorded;
+    use crate::domain::job::JobId;
+    use crate::store::{Journal, JournalEntry, SourceJournal};
+
+    struct InSource(Option<SourceJournal>);
+
+    impl Journal for InSource {
+        fn write(&self, _: JournalEntry) -> BoxFuture<'_, Result<()>> {
+            Box::pin(async { Ok(()) })
+        }
+
+        fn in_source(&self) -> Option<&SourceJournal> {
+            self.0.as_ref()
+        }
+    }
+
+    struct Silent;
+
+    impl TxJournal for Silent {
+        fn keep(&self, _: &[(JobId, String)]) -> Vec<crate::db::Statement> {
+            Vec::new()
+        }
+
+        fn done(&self, _: &[JobId]) -> Recorded {
+            Recorded { statement: crate::db::Statement { sql: String::new(), binds: Vec::new() }, rows: 0 }
+        }
+    }
+
+    fn batch(record: Option<SourceJournal>) -> Batch {
+        Batch { journal: Some(Arc::new(InSource(record))), ..Batch::of(Action::Replay, Vec::new(), "run") }
+    }
+
+    #[test]
+    fn a_record_in_the_source_is_read_or_the_batch_is_refused() {
+        let shared = SourceJournal::new(Arc::new(Silent) as Arc<dyn TxJournal>);
+        assert!(tx_journal(&batch(Some(shared))).is_ok_and(|journal| journal.is_some()));
+        assert!(tx_journal(&batch(None)).is_ok_and(|journal| journal.is_none()));
+        assert!(tx_journal(&batch(Some(SourceJournal::new("of another store")))).is_err());
     }
 }
