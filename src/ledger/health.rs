@@ -10,8 +10,8 @@ use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::RunState;
 use super::schema::{self, InstalledSchema, MIGRATIONS};
-use crate::db::Engine;
 use crate::store::Budget;
+use crate::store::survey::ConnectedSource;
 
 /// The version that this program brings the operator's own file to.
 pub fn latest_version() -> i64 {
@@ -59,11 +59,12 @@ pub fn lying(path: &Path) -> io::Result<Lying> {
     })
 }
 
-/// The record in the source that `engine` is connected to, where it holds one that can be used; nothing is made.
+/// The record in a source, where it holds one that can be used; nothing is made.
 ///
 /// # Errors
 /// When it cannot be looked for, is of another version, or was made over.
-pub async fn in_source(engine: &Arc<Engine>, budget: &Budget) -> Result<Option<Ledger>> {
+pub async fn in_source(source: &ConnectedSource, budget: &Budget) -> Result<Option<Ledger>> {
+    let engine = source.engine();
     let version = match schema::installed_schema(engine, budget).await {
         Ok(InstalledSchema::Nothing) => return Ok(None),
         Ok(InstalledSchema::Version(version)) => version,

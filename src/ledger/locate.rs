@@ -11,6 +11,7 @@ use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::schema::{self, InstalledSchema};
 use crate::db::Engine;
+use crate::store::survey::ConnectedSource;
 use crate::store::{Budget, SourceError};
 
 /// How long looking into the source may take.
@@ -49,9 +50,9 @@ impl KnownLedger {
 }
 
 impl LedgerLocator {
-    /// The record in the source that `engine` is connected to, where it holds one, beside the operator's own file.
-    pub fn new(local: PathBuf, engine: Option<Arc<Engine>>) -> Self {
-        Self::of(Local::File(local), engine)
+    /// The record in the source, where it holds one, beside the operator's own file.
+    pub fn new(local: PathBuf, source: Option<ConnectedSource>) -> Self {
+        Self::of(Local::File(local), source.map(|source| Arc::clone(source.engine())))
     }
 
     /// A record that is known already.

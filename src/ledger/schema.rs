@@ -3,6 +3,7 @@
 //! There they stand apart from the application's: in a schema of their own where there are schemas, else under a prefix.
 
 use crate::db::{Bind, DatabaseKind, Engine, Row, Statement, Value};
+use crate::store::survey::ConnectedSource;
 use crate::store::{Budget, Result, SourceError};
 
 use super::dialect::{LedgerSql, TABLES};
@@ -212,7 +213,8 @@ impl LedgerInstallation {
     ///
     /// # Errors
     /// As [`SourceError`] says; also when the record there is of a later version of this program.
-    pub async fn plan(engine: &Engine, budget: &Budget) -> Result<Self> {
+    pub async fn plan(source: &ConnectedSource, budget: &Budget) -> Result<Self> {
+        let engine = source.engine();
         let dialect = engine.kind();
         let from = match installed_schema(engine, budget).await? {
             InstalledSchema::Nothing => 0,
@@ -238,11 +240,11 @@ impl LedgerInstallation {
     ///
     /// # Errors
     /// As [`SourceError`] says; a role without the right to create is `Denied`.
-    pub async fn install(&self, engine: &Engine, budget: &Budget) -> Result<()> {
+    pub async fn install(&self, source: &ConnectedSource, budget: &Budget) -> Result<()> {
         if self.statements.is_empty() {
             return Ok(());
         }
-        let mut tx = engine.begin(budget).await?;
+        let mut tx = source.engine().begin(budget).await?;
         for sql in &self.statements {
             tx.execute(&Statement { sql: sql.clone(), binds: Vec::new() }).await?;
         }

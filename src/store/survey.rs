@@ -1,19 +1,26 @@
 //! What a source holds, and how the stores in it are opened, by the scheme of its URL. All schemes are SQL so far.
 
+mod connected_source;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::sql::{self, Detection};
 use super::{Budget, Connection, Result, SourceError, Store};
 use crate::adapter::{Adapter, Library, Sample};
-use crate::db::target::Target;
-use crate::db::{Engine, EngineOptions};
+use crate::db::Engine;
 
-pub use super::sql::{Candidates, CheckFinding, Found, NearMiss, OpenOptions, Rejected, Renamed, ReplayDestination};
+pub use super::found::{Candidates, CheckFinding, Found, NearMiss, Rejected, Renamed};
+pub use super::open_options::{OpenOptions, ReplayDestination};
+pub use super::sql::grant_script;
+pub use super::sql::install::{Installation, PRESETS, Preset};
+pub use crate::db::EngineOptions;
+pub use crate::db::target::{NAMING, Target, Transport};
+pub use connected_source::ConnectedSource;
 
 /// A source that was connected to, with the layouts that its adapters know there.
 pub struct Survey {
-    engine: Arc<Engine>,
+    source: ConnectedSource,
     detection: Detection,
     /// The adapters that were tried.
     pub library: Library,
@@ -41,7 +48,7 @@ impl Survey {
     /// # Errors
     /// As [`Survey::connect`].
     pub async fn again(&self, budget: &Budget) -> Result<Self> {
-        let engine = self.engine.reconnect(budget).await?;
+        let engine = self.source.engine().reconnect(budget).await?;
         let detection = sql::detect(&engine, &self.library.adapters, budget).await?;
         Ok(Self::of(engine, self.library.clone(), detection))
     }
@@ -53,7 +60,7 @@ impl Survey {
                 found.hold_back(reason);
             }
         }
-        Self { engine: Arc::new(engine), library, detection }
+        Self { source: Arc::new(engine).into(), library, detection }
     }
 
     /// The layouts that fit.
@@ -66,9 +73,9 @@ impl Survey {
         &self.detection.rejected
     }
 
-    /// The connection: the ledger may be in the same database.
-    pub fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+    /// The source: the ledger may be in it too.
+    pub fn source(&self) -> &ConnectedSource {
+        &self.source
     }
 
     /// Opens the store of a layout.
@@ -76,7 +83,7 @@ impl Survey {
     /// # Errors
     /// When the table does not fit its adapter, or the source fails.
     pub async fn open(&self, found: &Found, options: &OpenOptions, budget: &Budget) -> Result<Arc<dyn Store>> {
-        self.open_over(Arc::clone(&self.engine), found, options, budget).await
+        self.open_over(Arc::clone(self.source.engine()), found, options, budget).await
     }
 
     /// The same over a connection of its own, of which nothing lasts.
@@ -115,7 +122,7 @@ impl Survey {
     /// # Errors
     /// When the source cannot be reached.
     pub async fn connection(&self, budget: &Budget) -> Result<Connection> {
-        sql::connection(&self.engine, budget).await
+        sql::connection(self.source.engine(), budget).await
     }
 
     /// The tables that may hold dead-lettered jobs although no adapter fits.
@@ -123,7 +130,7 @@ impl Survey {
     /// # Errors
     /// When the source cannot be read.
     pub async fn candidates(&self, budget: &Budget) -> Result<Candidates> {
-        sql::candidates(&self.engine, &self.library.adapters, budget).await
+        sql::candidates(self.source.engine(), &self.library.adapters, budget).await
     }
 
     /// Columns and some rows of a table, to draft an adapter from.
@@ -131,7 +138,7 @@ impl Survey {
     /// # Errors
     /// When there is no such table, or the source cannot be read.
     pub async fn sample(&self, table: &str, budget: &Budget) -> Result<Sample> {
-        sql::sample(&self.engine, table, budget).await
+        sql::sample(self.source.engine(), table, budget).await
     }
 
     /// Each statement of a layout's adapter, held against the source; replayed jobs go to the table `target` where one is named.
@@ -139,21 +146,22 @@ impl Survey {
     /// # Errors
     /// When the source cannot be read.
     pub async fn check(&self, found: &Found, target: Option<&str>, budget: &Budget) -> Result<Vec<CheckFinding>> {
-        sql::check(&self.engine, self.adapter(found)?, found, target, budget).await
+        sql::check(self.source.engine(), self.adapter(found)?, found, target, budget).await
     }
 
     /// Why the key of a layout may not be unique, where the catalogue does not tell.
     pub fn untold_key(&self, found: &Found) -> Option<String> {
-        sql::untold_key(&self.engine, self.adapter(found).ok()?, found)
+        sql::untold_key(self.source.engine(), self.adapter(found).ok()?, found)
     }
 
     /// The indexes that a layout wants and does not have, each with what it is for and the statement that makes it.
     pub fn missing_indexes(&self, found: &Found) -> Vec<(String, String)> {
-        self.adapter(found).map_or_else(|_| Vec::new(), |adapter| sql::missing_indexes(&self.engine, adapter, found))
+        self.adapter(found)
+            .map_or_else(|_| Vec::new(), |adapter| sql::missing_indexes(self.source.engine(), adapter, found))
     }
 
     /// Ends the connection.
     pub async fn close(&self, grace: Duration) {
-        self.engine.close(grace).await;
+        self.source.engine().close(grace).await;
     }
 }

@@ -1,6 +1,6 @@
 //! The presets on live databases.
 
-use dlq_tui::store::install::{PRESETS, Preset};
+use dlq_tui::store::sql::install::{PRESETS, Preset};
 use dlq_tui::store::{Budget, SourceError};
 
 use crate::engine::{LONG, connect, connect_as, options};

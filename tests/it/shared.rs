@@ -37,9 +37,9 @@ pub async fn connect(url: &str) -> Arc<Engine> {
 
 /// Installs the ledger in a database.
 pub async fn install(db: &TestDb) {
-    let engine = connect(&db.url).await;
-    let plan = LedgerInstallation::plan(&engine, &budget()).await.expect("a plan");
-    plan.install(&engine, &budget()).await.unwrap_or_else(|e| panic!("{:?}: {e}", db.engine));
+    let source = connect(&db.url).await.into();
+    let plan = LedgerInstallation::plan(&source, &budget()).await.expect("a plan");
+    plan.install(&source, &budget()).await.unwrap_or_else(|e| panic!("{:?}: {e}", db.engine));
 }
 
 /// An operator's way to store and ledger of a database: connections of their own.
@@ -450,7 +450,7 @@ async fn new_runs_go_where_the_source_holds_a_ledger_and_those_of_both_are_found
         let folder = tempfile::tempdir().expect("a folder");
         let engine = connect(&db.url).await;
         let desk = desk_on(Arc::clone(&engine), layout.table(), ReplayDestination::Table("jobs".into())).await;
-        let homes = || LedgerLocator::new(folder.path().join("ledger.sqlite3"), Some(Arc::clone(&engine)));
+        let homes = || LedgerLocator::new(folder.path().join("ledger.sqlite3"), Some(Arc::clone(&engine).into()));
         let local = homes().ledger().await.expect("a ledger");
         assert!(!local.is_shared(), "{told}");
         let old = plan(&desk, &local, "state:dead", Action::Ignore).await.run;

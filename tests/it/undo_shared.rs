@@ -152,8 +152,8 @@ async fn two_homes(db: &TestDb, layout: Layout) -> (tempfile::TempDir, StoreCont
     let engine = connect(&db.url).await;
     let desk = desk_on(Arc::clone(&engine), layout.table(), ReplayDestination::Table("jobs".into())).await;
     let path = folder.path().join("ledger.sqlite3");
-    let local = LedgerLocator::new(path.clone(), Some(Arc::clone(&engine))).ledger().await.expect("a ledger");
-    let homes = LedgerLocator::new(path, Some(engine));
+    let local = LedgerLocator::new(path.clone(), Some(Arc::clone(&engine).into())).ledger().await.expect("a ledger");
+    let homes = LedgerLocator::new(path, Some(engine.into()));
     (folder, desk, homes, local)
 }
 

@@ -13,7 +13,7 @@ use crate::cli::demo;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Key;
 use crate::domain::time::{AGES, YEAR, parse_span, parse_span_up_to};
-use crate::store::install::{PRESETS, Preset};
+use crate::store::survey::{PRESETS, Preset};
 use crate::triage::contrast::SAMPLE;
 
 /// `demo`.

@@ -23,9 +23,9 @@ use super::console;
 use super::exit::Code;
 use crate::cli::source::source_choice::{Origin, SourceChoice};
 use crate::config::{Paths, ReplayTo, Source, SourceAddress};
-use crate::db::target::Target;
 use crate::domain::histogram::dead_jobs;
 use crate::domain::time::Timestamp;
+use crate::store::survey::Target;
 
 /// How long leaving the demo may take.
 const LEAVE: Duration = Duration::from_millis(100);

@@ -18,11 +18,11 @@ use crate::cli::exit::CliError;
 use crate::cli::output;
 use crate::cli::source::source_choice::SourceChoice;
 use crate::config::{Config, Setting, SourceAddress};
-use crate::db::target::Target;
 use crate::domain::secret::ExposeSecret;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::Ledger;
+use crate::store::survey::Target;
 
 /// What stands at its head.
 const HEAD: [&str; 6] = [
@@ -144,11 +144,11 @@ fn known(session: &SourceChoice, inspected: &Inspection) -> Pseudonyms {
         names.know_target(&target);
     }
     if let Some(surveyed) = &inspected.surveyed {
-        let engine = surveyed.survey.engine();
+        let source = surveyed.survey.source();
         names.know_target(&surveyed.origin.target);
-        names.know(PseudonymKind::Database, engine.database());
-        names.know_path(engine.database());
-        let (user, host) = engine.user().split_once('@').unwrap_or((engine.user(), ""));
+        names.know(PseudonymKind::Database, source.database());
+        names.know_path(source.database());
+        let (user, host) = source.user().split_once('@').unwrap_or((source.user(), ""));
         names.know(PseudonymKind::User, user);
         names.know(PseudonymKind::Host, host);
     }

@@ -7,8 +7,8 @@ use super::finding::{Finding, Level};
 use crate::adapter::Library;
 use crate::cli::source::source_choice::SourceChoice;
 use crate::config::mask_secrets;
-use crate::db::target::NAMING;
 use crate::domain::text::Clean;
+use crate::store::survey::NAMING;
 
 const SECTION: &str = "config";
 

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use super::finding::{Finding, Level};
 use crate::cli::source::open::Surveyed;
-use crate::db::Engine;
-use crate::db::target::{Target, Transport};
 use crate::domain::text::Clean;
+use crate::store::survey::{ConnectedSource, Target, Transport};
 use crate::store::{Budget, Connection};
 
 /// The name of the section.
@@ -20,10 +19,10 @@ const SKEW: f64 = 5.0;
 
 /// What is found of the connection, and of what the database holds.
 pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
-    let engine = surveyed.survey.engine();
+    let source = surveyed.survey.source();
     let finding = |about: &str, level: Level, fact: String| Finding::new(SECTION, about, level, fact);
-    let whose = if engine.user().is_empty() { String::new() } else { format!(" as {}", engine.user()) };
-    let mut all = vec![finding("server", Level::Ok, format!("{}: {}{whose}", engine.server(), engine.database()))];
+    let whose = if source.user().is_empty() { String::new() } else { format!(" as {}", source.user()) };
+    let mut all = vec![finding("server", Level::Ok, format!("{}: {}{whose}", source.server(), source.database()))];
     match surveyed.survey.connection(budget).await {
         Err(error) => all.push(Finding::failed(SECTION, "latency", &error)),
         Ok(connection) => {
@@ -39,7 +38,7 @@ pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
             }
         }
     }
-    all.push(role(engine));
+    all.push(role(source));
     all.extend(adapters(surveyed));
     all
 }
@@ -106,11 +105,11 @@ fn transport(target: &Target, connection: &Connection) -> Option<Finding> {
     })
 }
 
-fn role(engine: &Engine) -> Finding {
+fn role(source: &ConnectedSource) -> Finding {
     let finding = |level, fact: String| Finding::new(SECTION, "writes", level, fact);
-    match engine.read_only() {
+    match source.read_only() {
         None => finding(Level::Ok, "the server takes them".to_owned()),
-        Some(_) if engine.is_replica() => {
+        Some(_) if source.is_replica() => {
             finding(Level::Warn, "the server is a replica: reading works, verbs do not".to_owned())
                 .advising("name the primary to replay or discard jobs")
         }

@@ -1,17 +1,16 @@
 //! The ledger: where it is, whether it is private and whole, and which runs wait to be gone on with.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
 use super::finding::{Finding, Level, bytes};
-use crate::db::Engine;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::text::Clean;
 use crate::ledger::{self, Ledger, LedgerError, Lying, Run, RunState, WHEN_DAMAGED};
 use crate::store::Budget;
+use crate::store::survey::ConnectedSource;
 
 /// The name of the section.
 const SECTION: &str = "ledger";
@@ -41,7 +40,7 @@ fn broken(about: &str, error: &LedgerError) -> Finding {
 }
 
 /// What is found of the operator's own file, and of the record in the source where it holds one.
-pub async fn findings(path: &Path, engine: Option<&Arc<Engine>>, budget: &Budget) -> Vec<Finding> {
+pub async fn findings(path: &Path, source: Option<&ConnectedSource>, budget: &Budget) -> Vec<Finding> {
     let mut all = match ledger::lying(path) {
         Ok(lying) => of_file(path, &lying, rustix::process::geteuid().as_raw()),
         Err(error) => vec![unusable(path, &error.to_string())],
@@ -49,8 +48,8 @@ pub async fn findings(path: &Path, engine: Option<&Arc<Engine>>, budget: &Budget
     if path.is_file() {
         all.extend(inside(path).await);
     }
-    if let Some(engine) = engine {
-        all.extend(shared(engine, budget).await);
+    if let Some(source) = source {
+        all.extend(shared(source, budget).await);
     }
     all
 }
@@ -185,9 +184,9 @@ fn of_run(run: &Run, held: bool) -> Finding {
 }
 
 /// The record in the source.
-async fn shared(engine: &Arc<Engine>, budget: &Budget) -> Vec<Finding> {
+async fn shared(source: &ConnectedSource, budget: &Budget) -> Vec<Finding> {
     const ABOUT: &str = "in the source";
-    match ledger::in_source(engine, budget).await {
+    match ledger::in_source(source, budget).await {
         Ok(None) => vec![
             finding(ABOUT, Level::Ok, "none: runs of this machine are known here only")
                 .advising("`dlq-tui init --ledger` makes one that all operators of the source share"),

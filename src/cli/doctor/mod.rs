@@ -85,8 +85,8 @@ impl Inspection {
                 }
             }
         }
-        let engine = surveyed.as_ref().map(|surveyed| surveyed.survey.engine());
-        findings.extend(ledger::findings(&session.paths.ledger(), engine, &budget).await);
+        let source = surveyed.as_ref().map(|surveyed| surveyed.survey.source());
+        findings.extend(ledger::findings(&session.paths.ledger(), source, &budget).await);
         let ui = &session.config.ui;
         findings.extend(terminal::here(ui.theme.map_or("auto", |theme| theme.word()), ui.ascii));
         let library = surveyed.is_none().then(|| Library::load(Some(session.paths.adapters())));

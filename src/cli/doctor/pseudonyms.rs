@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use regex::Regex;
 
 use crate::config::mask_secrets;
-use crate::db::DatabaseKind;
-use crate::db::target::Target;
 use crate::domain::redact::Redactor;
+use crate::store::survey::Target;
 
 /// What a name is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +79,7 @@ impl Pseudonyms {
 
     /// What an address names: user, hosts and database, or a file.
     pub fn know_target(&mut self, target: &Target) {
-        if target.kind() == DatabaseKind::Sqlite {
+        if target.is_file() {
             return self.know_path(&target.label());
         }
         self.know(PseudonymKind::User, target.user().unwrap_or_default());

@@ -264,7 +264,7 @@ async fn against_database(session: &SourceChoice, library: Library, name: Option
             writeln!(out, "  no index for {purpose}: on a big table run {}", Clean::line(&ddl))?;
         }
     }
-    let dialect = survey.engine().kind().word();
+    let dialect = survey.source().kind();
     for rejected in survey.rejected().iter().filter(|r| wanted(&r.adapter)) {
         let adapter = named(library, &rejected.adapter)?;
         let place = format!(" in {}", Clean::line(&rejected.schema));

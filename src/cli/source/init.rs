@@ -10,7 +10,7 @@ use crate::cli::output;
 use crate::cli::source::source_choice::SourceChoice;
 use crate::ledger::LedgerInstallation;
 use crate::store::SourceError;
-use crate::store::install::Preset;
+use crate::store::survey::Preset;
 
 /// Looks what is missing, asks, and creates it.
 ///
@@ -23,8 +23,8 @@ pub async fn run(session: &SourceChoice, args: &InitArgs) -> Result<Code> {
     let preset = Preset::named(&args.preset)?;
     let origin = session.origin()?;
     let budget = session.budget(&origin);
-    let engine = origin.connect(session, &budget).await?;
-    let plan = preset.plan(&engine, args.schema.as_deref(), &budget).await?;
+    let source = origin.connect(session, &budget).await?;
+    let plan = source.plan_preset(preset, args.schema.as_deref(), &budget).await?;
     for table in &plan.kept {
         output::say(&format!("{table} is there already and stays as it is"));
     }
@@ -49,7 +49,7 @@ pub async fn run(session: &SourceChoice, args: &InitArgs) -> Result<Code> {
         tables = format!("the schema {schema} with {tables}");
     }
     confirmed(args, &format!("create {tables} in {}?", origin.name)).await?;
-    plan.install(&engine, &budget).await.map_err(|error| denied(error, &origin.name))?;
+    source.install(&plan, &budget).await.map_err(|error| denied(error, &origin.name))?;
     output::say(&format!("created {tables} in {}", origin.name));
     let open = ["dlq-tui"].into_iter().chain(origin.reach.iter().map(String::as_str));
     output::say("next: let dead jobs come in (`dlq-tui docs capture` has recipes), and open the console with");
@@ -72,8 +72,8 @@ fn denied(error: SourceError, origin: &str) -> anyhow::Error {
 async fn ledger(session: &SourceChoice, args: &InitArgs) -> Result<Code> {
     let origin = session.origin()?;
     let budget = session.budget(&origin);
-    let engine = origin.connect(session, &budget).await?;
-    let plan = LedgerInstallation::plan(&engine, &budget).await?;
+    let source = origin.connect(session, &budget).await?;
+    let plan = LedgerInstallation::plan(&source, &budget).await?;
     if plan.ddl.is_empty() {
         output::say(&format!("{} has a ledger already; nothing is missing", origin.name));
         say_grants(&plan);
@@ -86,7 +86,7 @@ async fn ledger(session: &SourceChoice, args: &InitArgs) -> Result<Code> {
     }
     let verb = if plan.update { "bring the ledger up to date" } else { "create a ledger" };
     confirmed(args, &format!("{verb} in {}?", origin.name)).await?;
-    plan.install(&engine, &budget).await.map_err(|error| denied(error, &origin.name))?;
+    plan.install(&source, &budget).await.map_err(|error| denied(error, &origin.name))?;
     output::say(&format!(
         "{} has a ledger now: runs on it are recorded there, and every operator sees them",
         origin.name

@@ -15,7 +15,6 @@ use crate::cli::exit::CliError;
 use crate::cli::operator;
 use crate::cli::source::source_choice::{Origin, SourceChoice};
 use crate::config::{ReplayTo, Source, Thresholds};
-use crate::db::EngineOptions;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobId};
@@ -26,7 +25,7 @@ use crate::domain::run_options::validator::Validator;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerLocator, Whose, known};
-use crate::store::survey::{Found, OpenOptions, ReplayDestination, Survey};
+use crate::store::survey::{EngineOptions, Found, OpenOptions, ReplayDestination, Survey};
 use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, SourceError, Store};
 use crate::triage::deliver::CommandDestination;
 use crate::triage::{StoreContext, replay_limit};
@@ -163,7 +162,7 @@ fn tell_faults(library: &Library) {
 
 impl Surveyed {
     fn of(survey: Survey, session: &SourceChoice, origin: Origin, redactor: Arc<Redactor>) -> Self {
-        let homes = LedgerLocator::new(session.paths.ledger(), Some(Arc::clone(survey.engine())));
+        let homes = LedgerLocator::new(session.paths.ledger(), Some(survey.source().clone()));
         Self { origin, survey, homes, is_fresh: AtomicBool::new(true), redactor }
     }
 
@@ -223,7 +222,7 @@ impl Surveyed {
             OpenOptions { just_connected: self.is_fresh.swap(false, Ordering::Relaxed), ..self.open_options() };
         let store = self.survey.open(found, &options, budget).await?;
         Ok(StoreContext {
-            operator: operator::current(self.survey.engine().user()),
+            operator: operator::current(self.survey.source().user()),
             store,
             source: self.origin.name.clone(),
             production: self.origin.production(),

@@ -7,14 +7,13 @@ use anyhow::{Context, Result};
 use crate::cli::args::Connect;
 use crate::cli::exit::CliError;
 use crate::config::{Config, ConfigError, Paths, Source, SourceAddress, mask_secrets};
-use crate::db::target::{NAMING, Target};
-use crate::db::{Engine, EngineOptions};
 use crate::domain::redact::{RedactConfig, Redactor};
 use crate::domain::run_options::validator::Validator;
 use crate::domain::secret::ExposeSecret;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Reveal};
+use crate::store::survey::{ConnectedSource, EngineOptions, NAMING, Target};
 use crate::store::{Budget, SourceError};
 use crate::tui::keys::{Keymap, Misbound};
 
@@ -270,7 +269,7 @@ impl Origin {
     ///
     /// # Errors
     /// When the database cannot be reached or refuses us.
-    pub async fn connect(&self, session: &SourceChoice, budget: &Budget) -> Result<Engine> {
+    pub async fn connect(&self, session: &SourceChoice, budget: &Budget) -> Result<ConnectedSource> {
         match self.try_connect(session, budget).await {
             Err(error) => match self.with_asked_password(&error).await? {
                 Some(origin) => origin.try_connect(session, budget).await,
@@ -280,12 +279,9 @@ impl Origin {
         }
     }
 
-    async fn try_connect(&self, session: &SourceChoice, budget: &Budget) -> Result<Engine> {
+    async fn try_connect(&self, session: &SourceChoice, budget: &Budget) -> Result<ConnectedSource> {
         let options = self.engine_options(session);
-        tokio::select! {
-            engine = Engine::connect(&self.target, &options) => Ok(engine?),
-            () = budget.cancel.cancelled() => Err(SourceError::Cancelled.into()),
-        }
+        Ok(ConnectedSource::connect(&self.target, &options, budget).await?)
     }
 
     /// The same with the password that somebody types, where the server wants one, none is known and somebody is there.

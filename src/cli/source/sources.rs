@@ -99,12 +99,12 @@ async fn probe(session: &SourceChoice, source: String, origin: Result<Origin>) -
     .await;
     match looked {
         Ok(surveyed) => {
-            let engine = surveyed.survey.engine();
+            let source = surveyed.survey.source();
             record.reachable = true;
-            record.server = Some(engine.server().to_owned());
-            record.database = Some(engine.database().to_owned());
-            record.user = Some(engine.user().to_owned()).filter(|u| !u.is_empty());
-            record.read_only |= engine.read_only().is_some();
+            record.server = Some(source.server().to_owned());
+            record.database = Some(source.database().to_owned());
+            record.user = Some(source.user().to_owned()).filter(|u| !u.is_empty());
+            record.read_only |= source.read_only().is_some();
             record.stores = surveyed
                 .survey
                 .found()

@@ -1,7 +1,6 @@
 //! `dlq-tui runs`: the ledger.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -139,9 +138,7 @@ async fn ledger(session: &SourceChoice) -> Result<Ledger> {
     };
     let budget = session.budget(&origin);
     let ledger = match origin.connect(session, &budget).await {
-        Ok(engine) => {
-            LedgerLocator::new(path.clone(), Some(Arc::new(engine))).ledger().await.map_err(anyhow::Error::from)
-        }
+        Ok(source) => LedgerLocator::new(path.clone(), Some(source)).ledger().await.map_err(anyhow::Error::from),
         Err(error) => Err(error),
     };
     match ledger {

@@ -124,6 +124,11 @@ impl Target {
         }
     }
 
+    /// Whether the source is a file.
+    pub fn is_file(&self) -> bool {
+        matches!(self.kind, Kind::Sqlite { .. })
+    }
+
     /// User, host, port and database as the header shows them, such as `shop@db1:5432/shop`; a file's whole path, because
     /// the record must never take two files of the same name for one.
     pub fn label(&self) -> String {

@@ -14,11 +14,13 @@
 //! | `open` | a store over a layout: what is offered there, and what the role may do | and `undo` |
 //! | `diagnostics` | what `doctor` asks | all of these |
 //! | `verbs` | what takes several rooms | all of these |
+//! | `install` | the tables that `init` creates | `dialect`, `schema` |
 
 mod context;
 mod count;
 mod diagnostics;
 mod dialect;
+pub mod install;
 mod open;
 mod query;
 mod read;
@@ -35,15 +37,16 @@ use futures_util::TryFutureExt;
 use futures_util::future::BoxFuture;
 
 pub use diagnostics::health::connection;
-pub use open::adapter_check::{CheckFinding, check, missing_indexes, untold_key};
+pub use open::adapter_check::{check, missing_indexes, untold_key};
+pub use open::grant_script::grant_script;
 pub use open::open;
 pub use open::privileges::{Site, numbered, required};
-pub use schema::candidates::{Candidates, NearMiss, Renamed, candidates};
-pub use schema::destination::{OpenOptions, ReplayDestination};
-pub(super) use schema::discovery::read_catalogue;
-pub use schema::discovery::{Detection, Found, Rejected, detect, survey};
+pub use schema::candidates::candidates;
+pub use schema::discovery::{Detection, detect, survey};
 pub use schema::sample_rows::sample;
 
+pub use super::found::{CheckFinding, Found, Rejected};
+pub use super::open_options::{OpenOptions, ReplayDestination};
 use super::{
     Accuracy, Applied, Batch, Budget, Changes, Diagnose, Grant, HistogramQuery, HistogramStep, Identity, Ineligible,
     Job, Page, PageQuery, PlanFacts, Preparation, Projection, Reconcile, Result, ScanMode, SourceError, Store,
@@ -71,11 +74,6 @@ use write::archive_table::ArchiveTable;
 use write::foreign_keys::ForeignKeys;
 use write::refusals::Refusals;
 use write::transaction_id::Transactions;
-
-/// A name as an identifier of the database's.
-pub(super) fn quote(db_kind: crate::db::DatabaseKind, name: &str) -> String {
-    dialect::dialect(db_kind).quote(name)
-}
 
 /// A dead-letter store in an SQL database.
 pub struct SqlStore {

@@ -3,6 +3,7 @@
 pub(super) mod adapter_check;
 pub(super) mod capabilities;
 pub(super) mod charset_check;
+pub(super) mod grant_script;
 pub(super) mod privileges;
 pub(super) mod undo_capabilities;
 
@@ -15,6 +16,8 @@ use super::dialect::dialect;
 use crate::adapter::{Adapter, FieldKind, Part, Spec, Verb, destination_misfits, epoch_by};
 use crate::db::Engine;
 use crate::domain::action::Action;
+use crate::store::found::{CatalogueTables, Found, Seen};
+use crate::store::open_options::{OpenOptions, ReplayDestination, places};
 use crate::store::sql::context::Context;
 use crate::store::sql::count::CountMemory;
 use crate::store::sql::open::capabilities::{defers, layout_options};
@@ -26,8 +29,8 @@ use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::message::Recipe;
 use crate::store::sql::read::ReadMemory;
-use crate::store::sql::schema::destination::{CheckedDestination, OpenOptions, ReplayDestination, places};
-use crate::store::sql::schema::discovery::{CatalogueTables, Found, Seen, read_catalogue, without_transactions};
+use crate::store::sql::schema::destination::CheckedDestination;
+use crate::store::sql::schema::discovery::{read_catalogue, without_transactions};
 use crate::store::sql::schema::epoch_columns;
 use crate::store::sql::write::related_rows;
 use crate::store::sql::write::row_completeness::partial;

@@ -8,6 +8,8 @@ use crate::adapter::{Adapter, Field, FieldKind, RelatedRows, Route, Spec, Undo, 
 use crate::db::{Engine, Statement};
 use crate::domain::action::Action;
 use crate::domain::job::State;
+use crate::store::found::{CheckFinding, Found};
+use crate::store::open_options::ReplayDestination;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{BatchRow, Place, dialect};
 use crate::store::sql::open::undo_capabilities::recallable;
@@ -16,22 +18,8 @@ use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::message::push_expr;
 use crate::store::sql::query::template::{Fill, expand, push};
-use crate::store::sql::schema::destination::{CheckedDestination, ReplayDestination};
-use crate::store::sql::schema::discovery::Found;
+use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::{Availability, Budget, Result, SourceError};
-
-/// What the database says of one piece of an adapter file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckFinding {
-    /// Which piece: `fields.error_class`, `verbs.replay.steps[1]`.
-    pub what: String,
-    /// The line of the file where it stands, from 1.
-    pub line: usize,
-    /// Nothing wrong, or the database's own sentence.
-    pub verdict: std::result::Result<(), String>,
-    /// Why it is not used here, where it is not: then nothing is wrong with it, and it was not explained.
-    pub unused: Option<String>,
-}
 
 impl CheckFinding {
     fn explained(what: String, line: usize, verdict: std::result::Result<(), String>) -> Self {

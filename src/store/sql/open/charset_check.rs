@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::adapter::{Column, Table};
+use crate::store::found::Found;
 use crate::store::sql::open::adapter_check::texts;
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::schema::destination::CheckedDestination;
-use crate::store::sql::schema::discovery::Found;
 
 /// Why a layout is not read: one of its statements takes JSON apart that stands in such a column.
 pub(crate) fn charset_refusal(layout: &Layout, found: &Found, destination: &CheckedDestination) -> Option<String> {

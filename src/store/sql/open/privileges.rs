@@ -8,11 +8,11 @@ use crate::adapter::{Needs, Object, Privileges, Right, Route, Spec, function};
 use crate::db::{DatabaseKind, Engine};
 use crate::domain::action::Action;
 use crate::store::Grant;
+use crate::store::found::Found;
 use crate::store::sql::dialect::catalogue::privileges::{On, grant, plain};
 use crate::store::sql::dialect::dialect;
 use crate::store::sql::schema::archive_name::archive_table_name;
 use crate::store::sql::schema::destination::CheckedDestination;
-use crate::store::sql::schema::discovery::Found;
 
 /// A role that wants to do something with a layout.
 pub(crate) struct Role<'a> {

@@ -3,10 +3,10 @@
 use crate::adapter::{Column, FieldKind, Route, Table, Verb, destination_misfits};
 use crate::domain::action::Action;
 use crate::store::Availability;
+use crate::store::found::Found;
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::template::{Fill, expand};
 use crate::store::sql::schema::destination::CheckedDestination;
-use crate::store::sql::schema::discovery::Found;
 
 /// The actions that are had only by undoing another, by what the others are worth.
 pub(crate) fn undoable(

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::adapter::{Adapter, Spec, Table, fit};
 use crate::db::cells::Cells;
 use crate::db::{Engine, Row};
+use crate::store::found::{Candidates, CatalogueTables, NearMiss, Renamed};
 use crate::store::sql::dialect::{catalogue::table_names, dialect};
 use crate::store::sql::schema::archive_name::archive_table_name;
-use crate::store::sql::schema::discovery::{CatalogueTables, read_catalogue};
+use crate::store::sql::schema::discovery::read_catalogue;
 use crate::store::{Budget, Result};
 
 /// Tables of other databases that are looked at.
@@ -18,35 +19,6 @@ const COMPARED: usize = 40;
 
 /// Tables of our own, which hold runs and no jobs.
 const OURS: &str = "dlq_tui";
-
-/// What a database holds that may be a dead-letter table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Candidates {
-    /// Tables that the role may read, by name as `adapters init --table` takes it; the most telling names first.
-    pub tables: Vec<String>,
-    /// Tables that are a known layout in all but their place.
-    pub near: Vec<NearMiss>,
-}
-
-/// A table that is a known layout's, but not where an adapter looks for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NearMiss {
-    /// The table, as `adapters init --table` takes it.
-    pub table: String,
-    /// The adapter.
-    pub adapter: String,
-    /// What is different.
-    pub why: Renamed,
-}
-
-/// Why an adapter does not find its table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Renamed {
-    /// It is called something else; this is the name that the adapter looks for.
-    Table(String),
-    /// It stands in this other database of the server.
-    Database(String),
-}
 
 /// Looks for tables that may hold dead-lettered jobs. Only the catalogue is read, and only a bounded part of it.
 ///

@@ -3,116 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::adapter::{Adapter, Column, Lacks, Misfit, Right, RowSecurity, Spec, Table, fit, function, veiled};
+use crate::adapter::{Adapter, Column, Lacks, Misfit, RowSecurity, Spec, Table, fit, function, veiled};
 use crate::db::cells::Cells;
 use crate::db::target::Target;
 use crate::db::{DatabaseKind, Engine, EngineOptions, Row, Statement};
+use crate::store::found::{CatalogueTables, Found, Rejected, Seen};
+use crate::store::open_options::ReplayDestination;
 use crate::store::sql::dialect::catalogue::foreign_keys::foreign_key_catalogue;
 use crate::store::sql::dialect::{IndexPlace, Place, Unique, catalogue::privileges, dialect};
 use crate::store::sql::schema::archive_name::archive_table_name;
-use crate::store::sql::schema::destination::ReplayDestination;
 use crate::store::sql::schema::epoch_columns;
 use crate::store::{Budget, Result, SourceError};
-
-/// A layout that was found in a database.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    /// Name of the adapter that fits.
-    pub adapter: String,
-    /// One line for pickers: the adapter's title.
-    pub title: String,
-    /// The schema (or database) that the table is in.
-    pub schema: String,
-    /// The dead-letter table.
-    pub table: String,
-    /// Which of the adapter's variants it is.
-    pub(crate) variant: usize,
-    /// Why nothing can be written safely, where that is so.
-    pub(crate) unsafe_to_write: Option<String>,
-    /// Why no time can be written, where that is so.
-    pub(crate) untold_times: Option<String>,
-    /// What the role is not shown, where rows may be hidden from it.
-    pub warnings: Vec<String>,
-    pub(crate) columns: Table,
-    /// The tables that were asked for along with it.
-    pub(crate) seen: Arc<Seen>,
-}
-
-impl Found {
-    /// The dead-letter table as it was seen: its columns and indexes.
-    pub fn shape(&self) -> &Table {
-        &self.columns
-    }
-
-    /// Lets nothing be written to it, for this reason, unless another one is known.
-    pub fn hold_back(&mut self, reason: String) {
-        self.unsafe_to_write.get_or_insert(reason);
-    }
-
-    /// The tables that were seen in its schema.
-    pub(crate) fn neighbours(&self) -> Option<&BTreeMap<String, Table>> {
-        self.seen.catalogue.iter().find(|(schema, _)| *schema == self.schema).map(|(_, tables)| tables)
-    }
-
-    /// What the adapter says of this layout; `None` when it does not speak for this database.
-    pub fn spec<'a>(&self, adapter: &'a Adapter, db_kind: &str) -> Option<&'a Spec> {
-        adapter.variants(db_kind).get(self.variant)
-    }
-
-    /// Schema and table, as `--store` takes them and pickers show them.
-    pub fn label(&self) -> String {
-        format!("{}.{}", self.schema, self.table)
-    }
-
-    /// Whether `--store` means it: by its adapter, its table, or schema and table, also quoted as statements have them.
-    pub fn is_named(&self, name: &str) -> bool {
-        let parts = unquoted(name);
-        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        [self.adapter.as_str(), self.table.as_str()].contains(&name)
-            || name == self.label()
-            || parts == [self.table.as_str()]
-            || parts == [self.schema.as_str(), self.table.as_str()]
-    }
-
-    /// Whether the role may read it, as far as is known.
-    pub fn is_readable(&self) -> bool {
-        !self.columns.lacks(Right::Select, &BTreeSet::new())
-    }
-}
-
-/// The parts of a name in SQL: separated by dots, each plain or in quotes, of which a doubled one stands for one.
-fn unquoted(name: &str) -> Vec<String> {
-    let (mut parts, mut quote) = (vec![String::new()], None);
-    let mut chars = name.chars().peekable();
-    while let Some(c) = chars.next() {
-        let is_start = quote.is_none() && parts.last().is_some_and(String::is_empty);
-        match c {
-            '"' | '`' if is_start => quote = Some(c),
-            c if quote == Some(c) && chars.next_if_eq(&c).is_none() => quote = None,
-            '.' if quote.is_none() => parts.push(String::new()),
-            c => parts.last_mut().into_iter().for_each(|part| part.push(c)),
-        }
-    }
-    parts
-}
-
-/// A table that has the name of a layout's but does not fit it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rejected {
-    /// Name of the adapter.
-    pub adapter: String,
-    /// The schema looked at.
-    pub schema: String,
-    /// Why.
-    pub reasons: Vec<Misfit>,
-}
-
-impl Rejected {
-    /// Why, in one line.
-    pub fn why(&self) -> String {
-        self.reasons.iter().map(|misfit| misfit.sentence.as_str()).collect::<Vec<_>>().join("; ")
-    }
-}
 
 /// What a database holds of what the adapters know.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -121,17 +22,6 @@ pub struct Detection {
     pub found: Vec<Found>,
     /// And those that do not, with the reasons.
     pub rejected: Vec<Rejected>,
-}
-
-/// Schemas with their tables, in the catalogue's order (the default schema first).
-pub(in crate::store) type CatalogueTables = Vec<(String, BTreeMap<String, Table>)>;
-
-/// What the catalogue said of some tables.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Seen {
-    /// The tables that it was asked for.
-    pub(crate) names: Vec<String>,
-    pub(crate) catalogue: CatalogueTables,
 }
 
 /// Connects to a database and finds every layout in it that the adapters know, in every schema that the role sees. The
@@ -429,35 +319,5 @@ mod tests {
             let why = without_transactions("t", &table).expect("a reason");
             assert!(why.contains(expected), "{why}");
         }
-    }
-
-    #[test]
-    fn a_store_is_named_as_statements_quote_it() {
-        let found = |schema: &str| Found {
-            adapter: "que".into(),
-            title: String::new(),
-            schema: schema.into(),
-            table: "que_jobs".into(),
-            variant: 0,
-            unsafe_to_write: None,
-            untold_times: None,
-            warnings: Vec::new(),
-            columns: Table::default(),
-            seen: Arc::default(),
-        };
-        for (schema, name) in [
-            ("Initech Corp", r#""Initech Corp".que_jobs"#),
-            ("Initech Corp", r#""Initech Corp"."que_jobs""#),
-            ("Initech Corp", "Initech Corp.que_jobs"),
-            ("Initech Corp", "`Initech Corp`.`que_jobs`"),
-            ("a.b", "a.b.que_jobs"),
-            ("a.b", r#""a.b".que_jobs"#),
-            (r#"say "hi""#, r#""say ""hi""".que_jobs"#),
-            ("x", "que"),
-            ("x", r#""que_jobs""#),
-        ] {
-            assert!(found(schema).is_named(name), "{name}");
-        }
-        assert!(!found("Initech Corp").is_named(r#""Initech".que_jobs"#) && !found("a.b").is_named("b.que_jobs"));
     }
 }

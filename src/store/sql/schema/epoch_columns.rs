@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::adapter::{Adapter, Column, Family, FieldKind, Right, Spec, Table, Times};
 use crate::db::cells::Cells;
 use crate::db::{Engine, Statement};
+use crate::store::found::CatalogueTables;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{Dialect, dialect};
-use crate::store::sql::schema::discovery::CatalogueTables;
 use crate::store::{Budget, Result, SourceError};
 
 /// Values that are looked at.

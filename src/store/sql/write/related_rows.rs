@@ -8,10 +8,10 @@ use crate::db::cells::Cells;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::Result;
+use crate::store::found::Found;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::row_snapshot::{Keeping, add_related};
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::sql::schema::discovery::Found;
 use crate::store::sql::write::batch::{BatchWriter, Held};
 use crate::store::sql::write::verb::Work;
 

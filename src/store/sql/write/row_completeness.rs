@@ -7,10 +7,10 @@ use crate::adapter::{Column, Keep, Needs, Object, Right, Route, Table, Verb};
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement, Tx};
 use crate::domain::action::Action;
+use crate::store::found::Found;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::{Form, catalogue::foreign_keys::foreign_key_catalogue};
 use crate::store::sql::query::layout::Layout;
-use crate::store::sql::schema::discovery::Found;
 use crate::store::{Budget, Outdated, Result, SourceError};
 
 /// What a verb keeps of each row.

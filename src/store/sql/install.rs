@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use super::sql::{quote, read_catalogue};
-use super::{Budget, Result, SourceError};
 use crate::adapter::{Column, Spec, Table as Found, alternatives, built_in, fit};
 use crate::db::{DatabaseKind, Engine, Statement, Value};
+use crate::store::sql::dialect::dialect as dialect_of;
+use crate::store::sql::schema::discovery::read_catalogue;
+use crate::store::{Budget, Result, SourceError};
 
 /// A layout that can be installed.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ impl PresetTable {
     fn ddl(&self, dialect: DatabaseKind, schema: Option<&str>) -> String {
         let text = self.text.of(dialect);
         let Some(schema) = schema else { return text.to_owned() };
-        let (name, place) = (self.name, format!("{}.{}", quote(dialect, schema), self.name));
+        let (name, place) = (self.name, format!("{}.{}", dialect_of(dialect).quote(schema), self.name));
         text.replace(&format!("CREATE TABLE {name} ("), &format!("CREATE TABLE {place} ("))
             .replace(&format!(" ON {name} ("), &format!(" ON {place} ("))
     }
@@ -60,9 +61,9 @@ impl PresetTable {
 macro_rules! text {
     ($name:literal) => {
         PresetText {
-            postgres: include_str!(concat!("../../migrations/preset/postgres/", $name, ".sql")),
-            mysql: include_str!(concat!("../../migrations/preset/mysql/", $name, ".sql")),
-            sqlite: include_str!(concat!("../../migrations/preset/sqlite/", $name, ".sql")),
+            postgres: include_str!(concat!("../../../migrations/preset/postgres/", $name, ".sql")),
+            mysql: include_str!(concat!("../../../migrations/preset/mysql/", $name, ".sql")),
+            sqlite: include_str!(concat!("../../../migrations/preset/sqlite/", $name, ".sql")),
         }
     };
 }
@@ -150,7 +151,7 @@ impl Preset {
             missing.into_iter().filter(|t| t.with.is_none_or(|other| found(other).is_none())).collect();
         let mut parts: Vec<String> = missing.iter().map(|table| table.ddl(dialect, schema)).collect();
         if missing_schema {
-            parts.insert(0, NEW_SCHEMA.of(dialect).replace("{schema}", &quote(dialect, &place)));
+            parts.insert(0, NEW_SCHEMA.of(dialect).replace("{schema}", &dialect_of(dialect).quote(&place)));
         }
         Ok(Installation {
             schema: missing_schema.then_some(place),
