@@ -4,7 +4,7 @@ mod profile;
 
 use std::fmt;
 
-pub use profile::{ActionProfile, RowEffect};
+pub use profile::{ActionProfile, RowEffect, UndoProfile, VerbCommands};
 
 use super::job::JobId;
 use super::text::{Clean, Untrusted};
@@ -75,7 +75,7 @@ impl Action {
 
     /// The action that undoes this one, where there is a way back; to undo that is this one again.
     pub fn undone_by(self) -> Option<Action> {
-        self.profile().undone_by
+        self.profile().undo.by
     }
 
     /// Whether it acts on what the ledger kept of an earlier run.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
+use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, RowEffect, SkipReason};
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Exactness, dead_jobs, grouped};
 use crate::domain::job::{JobDetail, JobId, State};
@@ -63,8 +63,12 @@ pub async fn story(open: impl AsyncFn() -> Result<Arc<dyn Store>>, budget: &Budg
     let actions = store.info().capabilities.actions.clone();
     drop(store);
     for (action, availability) in actions {
-        if matches!(action, Action::Archive | Action::Reopen | Action::Restore | Action::Recall) {
-            // The first makes a table, which not every database can roll back; the others undo what is tried.
+        let profile = action.profile();
+        // What moves rows makes a table, which not every database can roll back; what is for no dead job, or is had by undoing
+        // alone, undoes what is tried.
+        let is_tried =
+            profile.rows != RowEffect::Moved && profile.undoes.is_none() && profile.takes.contains(&State::Dead);
+        if !is_tried {
             continue;
         }
         let verdict = match availability {
@@ -231,8 +235,8 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
         return Err(format!("{}: {}", named(id), outcome_word(result)));
     }
     let left = rows(store, &ids, budget).await?;
-    if let Some(id) = left.iter().find(|(_, d)| action != Action::Purge && d.row.state == State::Dead).map(|(id, _)| id)
-    {
+    let is_purge = action.profile().rows == RowEffect::DeletedForGood;
+    if let Some(id) = left.iter().find(|(_, d)| !is_purge && d.row.state == State::Dead).map(|(id, _)| id) {
         return Err(format!("{} is dead as before", named(id)));
     }
     let again = act(store, action, &ids, None, None, budget).await?;
@@ -240,7 +244,7 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
         return Err(format!("{} was acted on twice: `when` still holds after the first time", named(id)));
     }
     let mut told = format!("{} acted on once, and not again", jobs(ids.len()));
-    if action == Action::Replay {
+    if action.profile().reaches_queue {
         let fates = store.outcomes(&ids, &[], budget).await.map_err(|e| format!("outcome: {e}"))?;
         if let Some((id, _)) = fates.iter().find(|(_, fate)| matches!(fate, ReplayStatus::DeadAgain(_))) {
             return Err(format!("outcome: {} was replayed and is told to be dead", named(id)));
@@ -259,8 +263,8 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
     }
     let after = rows(store, &ids, budget).await?;
     let is_same = |id: &JobId| {
-        // Ignoring keeps nothing: what it wrote beside the state, such as the time of the last change, its opposite writes too.
-        let wrote = if action == Action::Ignore { changed(before.get(id), left.get(id)) } else { Vec::new() };
+        // Where nothing is kept, the undo writes too what the verb wrote beside the state, such as the time of the last change.
+        let wrote = if way.needs_kept() { Vec::new() } else { changed(before.get(id), left.get(id)) };
         let differs = changed(before.get(id), after.get(id));
         after.contains_key(id) && differs.iter().all(|name| name != "state" && wrote.contains(name))
     };

@@ -130,7 +130,7 @@ pub(super) fn what_remains((kept, of_others): (u64, u64)) -> Vec<String> {
 pub(super) fn confirm(action: Action, count: u64, type_above: u64, production: bool) -> Confirm {
     let profile = action.profile();
     match count {
-        0 | 1 if profile.has_sure_undo && !production => Confirm::Key,
+        0 | 1 if profile.undo.is_sure && !production => Confirm::Key,
         0 | 1 if profile.rows != RowEffect::DeletedForGood || !production => Confirm::Yes,
         _ if production || count > type_above => Confirm::TypeCount,
         _ => Confirm::Yes,

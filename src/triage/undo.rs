@@ -70,23 +70,20 @@ pub fn unreachable(info: &StoreInfo, run: &Run) -> Option<String> {
 /// Whether the undo of a run would have to put rows back of which that run kept nothing.
 pub fn kept_nothing(info: &StoreInfo, run: &Run) -> bool {
     let intent = &run.intent;
-    let needs = match intent.action.undone_by() {
-        Some(Action::Restore) => true,
-        Some(Action::Recall) => info.capabilities.undo_needs_copies,
-        _ => false,
-    };
+    let Some(undo) = intent.action.undone_by().filter(|undo| undo.needs_kept()) else { return false };
+    // What is taken out of the queue may stand in the table still.
+    let needs = !undo.profile().reaches_queue || info.capabilities.undo_needs_copies;
     needs && !intent.options.keeps(intent.action, run.tally.planned)
 }
 
 /// A job of the undone run as the undo must find it: as that run has left it, or, where the row is brought back, as it
 /// was before.
 pub(super) fn as_left(action: Action, job: Frozen) -> Frozen {
-    let state = match (action, job.state) {
-        (Action::Reopen, _) => State::Ignored,
-        (Action::Ignore, State::Ignored) | (Action::Replay, _) => State::Dead,
-        (_, state) => return Frozen { state, ..job },
-    };
-    Frozen { state, native: None, ..job }
+    let found = action.undone_by().and_then(|undone| undone.profile().undo.finds);
+    match found.filter(|_| !is_hopeless(action, Some(job.state))) {
+        Some(state) => Frozen { state, native: None, ..job },
+        None => job,
+    }
 }
 
 /// Sorts out the jobs of a run by which `undone` is taken back: those that can be tried, and those that are not even tried,
@@ -103,7 +100,7 @@ pub(super) async fn sort_out(
     let (mut left, mut never) = (Vec::new(), Vec::new());
     for (standing, ids) in named {
         let skipped = |id, reason: SkipReason| (id, JobResult::Skipped(reason));
-        if is_hopeless(action, standing) {
+        if is_hopeless(action, standing.state) {
             never.extend(ids.iter().map(|id| skipped(id.clone(), SkipReason::WasRetrying)));
             continue;
         }
@@ -120,9 +117,10 @@ pub(super) async fn sort_out(
     Ok((left, never))
 }
 
-/// Whether a job stood so that there is no way back to that.
-fn is_hopeless(action: Action, standing: &Standing) -> bool {
-    matches!(action, Action::Ignore | Action::Recall) && standing.state == Some(State::Retrying)
+/// Whether a job stood so before a run that undoing the run by `action` is no way back to that.
+fn is_hopeless(action: Action, state: Option<State>) -> bool {
+    let loses = action.undone_by().is_some_and(|undone| undone.profile().undo.loses_retrying);
+    loses && state == Some(State::Retrying)
 }
 
 /// The latest death among the jobs of a run. `None` where it tells nothing: what is undone stands as the run left it.

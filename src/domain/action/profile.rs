@@ -13,8 +13,10 @@ pub struct ActionProfile {
     pub done_word: &'static str,
     /// What a plan says of it, in one line.
     pub summary: &'static str,
-    /// The action that undoes it, where there is a way back; to undo that is this one again.
-    pub undone_by: Option<Action>,
+    /// What the command line and the console say of the commands of that name.
+    pub commands: VerbCommands,
+    /// The way back.
+    pub undo: UndoProfile,
     /// The action whose runs it undoes, where it is had by that alone: it acts on what the ledger kept of such a run.
     pub undoes: Option<Action>,
     /// The states of jobs that it is for, in every layout that has them; the usual one first.
@@ -23,12 +25,37 @@ pub struct ActionProfile {
     pub leaves: &'static [State],
     /// What becomes of the rows.
     pub rows: RowEffect,
-    /// Whether its undo needs nothing that may be missing: one such job takes no more than a key.
-    pub has_sure_undo: bool,
     /// Whether it goes to where replayed jobs go, or takes them back from there.
     pub reaches_queue: bool,
     /// Whether its statements write the present time.
     pub writes_times: bool,
+}
+
+/// The commands by which a verb is asked for, each with what it says of itself.
+#[derive(Debug)]
+pub struct VerbCommands {
+    /// On the command line; `None` where there is none.
+    pub shell: Option<&'static str>,
+    /// After `:` in the console; `None` where there is none.
+    pub console: Option<&'static str>,
+}
+
+impl VerbCommands {
+    /// Those of a verb that is had by undoing a run alone.
+    const NONE: VerbCommands = VerbCommands { shell: None, console: None };
+}
+
+/// What undoing a verb takes.
+#[derive(Debug)]
+pub struct UndoProfile {
+    /// The action that undoes it, where there is a way back; to undo that is this one again.
+    pub by: Option<Action>,
+    /// Whether that needs nothing that may be missing: one such job takes no more than a key.
+    pub is_sure: bool,
+    /// The state in which the undo finds jobs; `None` is the one in which they were before the verb.
+    pub finds: Option<State>,
+    /// Whether no undo makes a job retrying that was retrying before.
+    pub loses_retrying: bool,
 }
 
 /// What a verb does to the rows of its jobs.
@@ -69,12 +96,15 @@ pub(super) static REPLAY: ActionProfile = ActionProfile {
     word: "replay",
     done_word: "replayed",
     summary: "Replay: back to the live queue",
-    undone_by: Some(Action::Recall),
+    commands: VerbCommands {
+        shell: Some("Puts jobs back to the live queue"),
+        console: Some("Replays what is marked, or all that the filter selects."),
+    },
+    undo: UndoProfile { by: Some(Action::Recall), is_sure: false, finds: None, loses_retrying: true },
     undoes: None,
     takes: &[State::Dead],
     leaves: &[State::Resolved, State::Retrying],
     rows: RowEffect::Changed,
-    has_sure_undo: false,
     reaches_queue: true,
     writes_times: true,
 };
@@ -83,12 +113,15 @@ pub(super) static IGNORE: ActionProfile = ActionProfile {
     word: "ignore",
     done_word: "ignored",
     summary: "Ignore: out of sight, reversible",
-    undone_by: Some(Action::Reopen),
+    commands: VerbCommands {
+        shell: Some("Ignores jobs: they stay in the table, hidden"),
+        console: Some("Ignores what is marked, or all that the filter selects."),
+    },
+    undo: UndoProfile { by: Some(Action::Reopen), is_sure: true, finds: Some(State::Ignored), loses_retrying: false },
     undoes: None,
     takes: &[State::Dead],
     leaves: &[State::Ignored],
     rows: RowEffect::Changed,
-    has_sure_undo: true,
     reaches_queue: false,
     writes_times: true,
 };
@@ -97,12 +130,12 @@ pub(super) static REOPEN: ActionProfile = ActionProfile {
     word: "reopen",
     done_word: "reopened",
     summary: "Reopen: back among the dead",
-    undone_by: Some(Action::Ignore),
+    commands: VerbCommands { shell: Some("Undoes ignore"), console: Some("Undoes an ignore.") },
+    undo: UndoProfile { by: Some(Action::Ignore), is_sure: true, finds: Some(State::Dead), loses_retrying: true },
     undoes: None,
     takes: &[State::Ignored],
     leaves: &[State::Dead],
     rows: RowEffect::Changed,
-    has_sure_undo: true,
     reaches_queue: false,
     writes_times: true,
 };
@@ -111,12 +144,15 @@ pub(super) static DISCARD: ActionProfile = ActionProfile {
     word: "discard",
     done_word: "discarded",
     summary: "Discard: kept whole in the ledger, then deleted",
-    undone_by: Some(Action::Restore),
+    commands: VerbCommands {
+        shell: Some("Keeps jobs whole in the ledger, then deletes them"),
+        console: Some("Discards: kept whole in the ledger, then deleted."),
+    },
+    undo: UndoProfile { by: Some(Action::Restore), is_sure: false, finds: None, loses_retrying: false },
     undoes: None,
     takes: &[State::Dead, State::Ignored],
     leaves: &[],
     rows: RowEffect::DeletedWithCopy,
-    has_sure_undo: false,
     reaches_queue: false,
     writes_times: false,
 };
@@ -125,12 +161,15 @@ pub(super) static ARCHIVE: ActionProfile = ActionProfile {
     word: "archive",
     done_word: "archived",
     summary: "Archive: moved whole into the archive table",
-    undone_by: None,
+    commands: VerbCommands {
+        shell: Some("Moves complete rows into an archive table, which is created if it is missing"),
+        console: Some("Archives: moves the rows into an archive table."),
+    },
+    undo: UndoProfile { by: None, is_sure: false, finds: None, loses_retrying: false },
     undoes: None,
     takes: &[State::Dead, State::Resolved, State::Ignored],
     leaves: &[],
     rows: RowEffect::Moved,
-    has_sure_undo: false,
     reaches_queue: false,
     writes_times: false,
 };
@@ -139,12 +178,15 @@ pub(super) static PURGE: ActionProfile = ActionProfile {
     word: "purge",
     done_word: "purged",
     summary: "Purge: deleted for good",
-    undone_by: None,
+    commands: VerbCommands {
+        shell: Some("Deletes jobs for good that were settled long ago: retention"),
+        console: None,
+    },
+    undo: UndoProfile { by: None, is_sure: false, finds: None, loses_retrying: false },
     undoes: None,
     takes: &[State::Dead, State::Resolved, State::Ignored],
     leaves: &[],
     rows: RowEffect::DeletedForGood,
-    has_sure_undo: false,
     reaches_queue: false,
     writes_times: false,
 };
@@ -153,12 +195,12 @@ pub(super) static RESTORE: ActionProfile = ActionProfile {
     word: "restore",
     done_word: "restored",
     summary: "Undo a discard: the rows come back as they were",
-    undone_by: Some(Action::Discard),
+    commands: VerbCommands::NONE,
+    undo: UndoProfile { by: Some(Action::Discard), is_sure: true, finds: None, loses_retrying: false },
     undoes: Some(Action::Discard),
     takes: &[State::Dead, State::Retrying, State::Resolved, State::Ignored],
     leaves: &[],
     rows: RowEffect::PutBack,
-    has_sure_undo: true,
     reaches_queue: false,
     writes_times: false,
 };
@@ -167,12 +209,12 @@ pub(super) static RECALL: ActionProfile = ActionProfile {
     word: "recall",
     done_word: "recalled",
     summary: "Undo a replay: out of the queue again, where no worker has taken them",
-    undone_by: Some(Action::Replay),
+    commands: VerbCommands::NONE,
+    undo: UndoProfile { by: Some(Action::Replay), is_sure: false, finds: Some(State::Dead), loses_retrying: false },
     undoes: Some(Action::Replay),
     takes: &[State::Dead, State::Retrying, State::Resolved, State::Ignored],
     leaves: &[],
     rows: RowEffect::PutBack,
-    has_sure_undo: false,
     reaches_queue: true,
     writes_times: false,
 };
