@@ -185,6 +185,7 @@ fn chord(key: &str, command: KeyCommand) -> Result<Chord, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::action::Action;
 
     fn configured(wishes: &[(&str, &[&str])]) -> Result<Keymap, Misbound> {
         let wishes: Vec<(&str, Vec<String>)> =
@@ -199,17 +200,17 @@ mod tests {
     #[test]
     fn a_command_has_the_keys_of_the_config_and_those_alone() {
         let map = configured(&[("replay", &["X"]), ("page-down", &["PgDn", "Ctrl-n"])]).expect("keys");
-        assert_eq!(at(&map, KeyContext::List, "X"), Some(KeyCommand::Replay));
+        assert_eq!(at(&map, KeyContext::List, "X"), Some(KeyCommand::Act(Action::Replay)));
         assert_eq!(at(&map, KeyContext::List, "R"), None);
         assert_eq!(at(&map, KeyContext::Detail, "Ctrl-n"), Some(KeyCommand::PageDown));
         assert!(map.footer(KeyContext::List).iter().any(|row| row.keys == ["X"]));
-        assert_eq!((map.key(KeyCommand::Replay), map.key(KeyCommand::Ignore)), ("X", "I"));
+        assert_eq!((map.key(KeyCommand::Act(Action::Replay)), map.key(KeyCommand::Act(Action::Ignore))), ("X", "I"));
     }
 
     #[test]
     fn keys_can_be_exchanged_and_the_whole_table_can_be_written_down() {
         let map = configured(&[("replay", &["I"]), ("ignore", &["R"])]).expect("keys");
-        assert_eq!(at(&map, KeyContext::List, "R"), Some(KeyCommand::Ignore));
+        assert_eq!(at(&map, KeyContext::List, "R"), Some(KeyCommand::Act(Action::Ignore)));
         let all = Keymap::default().named();
         let again = Keymap::configured(all.iter().map(|(name, keys)| (name.as_str(), keys.as_slice()))).expect("keys");
         for place in KeyContext::ALL {

@@ -12,6 +12,8 @@ pub use chord::Chord;
 pub use map::{BoundKeys, Keymap, Misbound};
 pub use table::BINDINGS;
 
+use crate::domain::action::Action;
+
 /// What a key asks for. What becomes of it is the model's business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyCommand {
@@ -95,14 +97,10 @@ pub enum KeyCommand {
     CountAll,
     /// Take or release the mouse.
     Mouse,
-    /// Replay.
-    Replay,
-    /// Ignore.
-    Ignore,
+    /// Plan this verb for the jobs that are marked, or at the cursor.
+    Act(Action),
     /// Undo: the ignore of these jobs, the last run, or the run at the cursor.
     Undo,
-    /// Discard.
-    Discard,
     /// Go on with the run at the cursor.
     Resume,
     /// Yes to what is asked.
@@ -126,10 +124,7 @@ pub enum KeyCommand {
 impl KeyCommand {
     /// Commands that write jobs: no bare lowercase letter asks for one.
     pub fn writes(self) -> bool {
-        matches!(
-            self,
-            KeyCommand::Replay | KeyCommand::Ignore | KeyCommand::Undo | KeyCommand::Discard | KeyCommand::Resume
-        )
+        matches!(self, KeyCommand::Act(_) | KeyCommand::Undo | KeyCommand::Resume)
     }
 
     /// Its name in the config: `half-down`. `None` where keys cannot be chosen: what Enter, Esc, `y`, `n` and Ctrl-C mean is
@@ -145,6 +140,9 @@ impl KeyCommand {
                 | KeyCommand::Nth(_)
         ) {
             return None;
+        }
+        if let KeyCommand::Act(action) = self {
+            return Some(action.word().to_owned());
         }
         let mut name = String::new();
         for c in format!("{self:?}").chars() {
@@ -307,6 +305,9 @@ mod tests {
     #[test]
     fn a_dialog_does_not_answer_to_the_keys_below_it() {
         assert_eq!(Keymap::default().dispatch(KeyContext::Plan, Chord::parse("R").unwrap()), None);
-        assert_eq!(Keymap::default().dispatch(KeyContext::List, Chord::parse("R").unwrap()), Some(KeyCommand::Replay));
+        assert_eq!(
+            Keymap::default().dispatch(KeyContext::List, Chord::parse("R").unwrap()),
+            Some(KeyCommand::Act(Action::Replay))
+        );
     }
 }

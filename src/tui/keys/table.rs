@@ -2,6 +2,7 @@
 
 use super::KeyContext::{Anywhere, Contrast, Detail, Histogram, Leave, List, Page, Picker, Plan, Resume, Run, Runs};
 use super::{Binding, KeyCommand, KeyContext};
+use crate::domain::action::Action;
 
 const fn bind(
     keys: &'static [&'static str],
@@ -77,12 +78,19 @@ pub static BINDINGS: &[Binding] = &[
     bind(
         &["R"],
         &[Histogram, List, Detail],
-        KeyCommand::Replay,
+        KeyCommand::Act(Action::Replay),
         "replay",
         2,
         "Replay the marked jobs, or this one; in the histogram, the jobs of the bar.",
     ),
-    bind(&["I"], &[Histogram, List, Detail], KeyCommand::Ignore, "ignore", 5, "Ignore them: out of sight, reversible."),
+    bind(
+        &["I"],
+        &[Histogram, List, Detail],
+        KeyCommand::Act(Action::Ignore),
+        "ignore",
+        5,
+        "Ignore them: out of sight, reversible.",
+    ),
     bind(
         &["U"],
         &[Histogram, List, Detail],
@@ -96,7 +104,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(
         &["D"],
         &[Histogram, List, Detail],
-        KeyCommand::Discard,
+        KeyCommand::Act(Action::Discard),
         "discard",
         7,
         "Discard them: kept whole in the ledger, then deleted.",

@@ -11,16 +11,6 @@ use crate::tui::app::model::{
 };
 use crate::tui::keys::{KeyCommand, KeyContext};
 
-/// The action that a command stands for.
-fn action_of(command: KeyCommand) -> Option<Action> {
-    match command {
-        KeyCommand::Replay => Some(Action::Replay),
-        KeyCommand::Ignore => Some(Action::Ignore),
-        KeyCommand::Discard => Some(Action::Discard),
-        _ => None,
-    }
-}
-
 /// Why an action cannot be begun now, whichever key or word asks for it.
 pub fn refusal_of(model: &Model, action: Action) -> Option<String> {
     let Some(opened) = &model.source.opened else { return Some("not connected yet".into()) };
@@ -46,16 +36,10 @@ pub fn refusal_to_write(model: &Model) -> Option<String> {
 
 /// Why a command cannot be used here and now.
 pub fn refusal(model: &Model, place: KeyContext, command: KeyCommand) -> Option<String> {
-    if let Some(action) = action_of(command) {
-        return refusal_of(model, action);
-    }
-    if command == KeyCommand::Undo {
-        return refusal_to_write(model);
-    }
-    if command == KeyCommand::Resume {
-        return resume::refusal(model);
-    }
     match command {
+        KeyCommand::Act(action) => refusal_of(model, action),
+        KeyCommand::Undo => refusal_to_write(model),
+        KeyCommand::Resume => resume::refusal(model),
         KeyCommand::Sort if place == KeyContext::List || place == KeyContext::Histogram => {
             let sorts = model.source.opened.as_ref().map_or(0, |o| o.info.capabilities.sorts.len());
             (sorts == 0).then(|| "this layout has no order to choose from".into())
@@ -91,16 +75,12 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         model.complain(reason, now);
         return Vec::new();
     }
-    if let Some(action) = action_of(command) {
-        return runs::begin(model, action, now);
-    }
-    if command == KeyCommand::Undo {
-        return runs::undo(model, now);
-    }
     if let Some(effects) = navigation::run(model, command, now) {
         return effects;
     }
     match command {
+        KeyCommand::Act(action) => runs::begin(model, action, now),
+        KeyCommand::Undo => runs::undo(model, now),
         KeyCommand::Open => open(model, now),
         KeyCommand::Back => back(model, now),
         KeyCommand::Filter => input_line::open(model, Purpose::Filter),
@@ -140,14 +120,9 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
     }
 }
 
-/// Whether a command begins to write at once.
-pub fn writes(command: KeyCommand) -> bool {
-    action_of(command).is_some() || matches!(command, KeyCommand::Undo | KeyCommand::Resume)
-}
-
 /// Why a key that acts is not heeded: it may be held since the job before this one. Any other key says that it is not.
 fn held(model: &mut Model, command: KeyCommand, now: Timestamp) -> Option<String> {
-    if !writes(command) {
+    if !command.writes() {
         model.runner.held = None;
         return None;
     }

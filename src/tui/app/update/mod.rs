@@ -111,7 +111,7 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
     let place = model.place();
     if let Some(command) = model.settings.keys.dispatch(place, chord) {
         // Nobody means the next job by not letting go.
-        if key.kind == KeyEventKind::Repeat && command::writes(command) {
+        if key.kind == KeyEventKind::Repeat && command.writes() {
             return Vec::new();
         }
         return command::run(model, command, now);
