@@ -98,7 +98,7 @@ pub(super) static REPLAY: ActionProfile = ActionProfile {
     summary: "Replay: back to the live queue",
     commands: VerbCommands {
         shell: Some("Puts jobs back to the live queue"),
-        console: Some("Replays what is marked, or all that the filter selects."),
+        console: Some("Replays what is marked, all that the filter selects, or the newest N of it."),
     },
     undo: UndoProfile { by: Some(Action::Recall), is_sure: false, finds: None, loses_retrying: true },
     undoes: None,
@@ -115,7 +115,7 @@ pub(super) static IGNORE: ActionProfile = ActionProfile {
     summary: "Ignore: out of sight, reversible",
     commands: VerbCommands {
         shell: Some("Ignores jobs: they stay in the table, hidden"),
-        console: Some("Ignores what is marked, or all that the filter selects."),
+        console: Some("Ignores what is marked, all that the filter selects, or the newest N of it."),
     },
     undo: UndoProfile { by: Some(Action::Reopen), is_sure: true, finds: Some(State::Ignored), loses_retrying: false },
     undoes: None,

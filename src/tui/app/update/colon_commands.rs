@@ -4,6 +4,7 @@ pub mod plan_words;
 
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use plan_words::PlanWords;
 
@@ -20,12 +21,41 @@ use crate::tui::keys::KeyCommand;
 type CommandEffects = Result<Vec<Effect>, String>;
 
 /// A word of the command line.
+#[derive(Clone, Copy)]
 struct Word {
     word: &'static str,
     arguments: &'static str,
     help: &'static str,
     values: fn() -> Vec<&'static str>,
-    run: fn(&mut Model, &str, Timestamp) -> CommandEffects,
+    run: Run,
+}
+
+/// What a word does.
+#[derive(Clone, Copy)]
+enum Run {
+    /// Plans this verb.
+    Verb(Action),
+    /// Something else.
+    Other(fn(&mut Model, &str, Timestamp) -> CommandEffects),
+}
+
+impl Run {
+    fn run(self, model: &mut Model, rest: &str, now: Timestamp) -> CommandEffects {
+        match self {
+            Run::Verb(action) => verb(model, action, rest),
+            Run::Other(run) => run(model, rest, now),
+        }
+    }
+}
+
+impl Word {
+    /// What completes the words behind it.
+    fn values(&self) -> Vec<&'static str> {
+        match self.run {
+            Run::Verb(action) => plan_words::completions(action),
+            Run::Other(_) => (self.values)(),
+        }
+    }
 }
 
 fn no_values() -> Vec<&'static str> {
@@ -43,11 +73,24 @@ const fn word(
     values: fn() -> Vec<&'static str>,
     run: fn(&mut Model, &str, Timestamp) -> CommandEffects,
 ) -> Word {
-    Word { word, arguments, help, values, run }
+    Word { word, arguments, help, values, run: Run::Other(run) }
 }
 
-/// Every word.
-static WORDS: &[Word] = &[
+/// The word of a verb, where the console has one.
+fn verb_word(action: Action) -> Option<Word> {
+    let help = action.profile().commands.console?;
+    let arguments = "[all] [N] [OPTIONS] [REASON]";
+    Some(Word { word: action.word(), arguments, help, values: no_values, run: Run::Verb(action) })
+}
+
+/// Every word: the verbs after what narrows and orders the list.
+static WORDS: LazyLock<Vec<Word>> = LazyLock::new(|| {
+    let verbs = Action::ALL.into_iter().filter_map(verb_word);
+    LIST_WORDS.iter().copied().chain(verbs).chain(OTHER_WORDS.iter().copied()).collect()
+});
+
+/// The words that are about the list.
+static LIST_WORDS: &[Word] = &[
     word("filter", "[FILTER]", "Puts a filter in force; without one, shows all.", no_values, |m, rest, now| {
         let parsed = Filter::parse(rest).map_err(|e| e.to_string())?;
         Ok(filter::apply(m, parsed, now))
@@ -60,47 +103,16 @@ static WORDS: &[Word] = &[
         }
     }),
     word("sort", "time|attempts [up]", "Orders the list.", || vec!["time", "attempts", "time up", "attempts up"], sort),
-    word(
-        "replay",
-        "[all] [N] [OPTIONS] [REASON]",
-        "Replays what is marked, all that the filter selects, or the newest N of it.",
-        || plan_words::completions(Action::Replay),
-        |m, rest, _| verb(m, Action::Replay, rest),
-    ),
-    word(
-        "ignore",
-        "[all] [N] [OPTIONS] [REASON]",
-        "Ignores what is marked, all that the filter selects, or the newest N of it.",
-        || plan_words::completions(Action::Ignore),
-        |m, rest, _| verb(m, Action::Ignore, rest),
-    ),
-    word(
-        "reopen",
-        "[all] [N] [OPTIONS] [REASON]",
-        "Undoes an ignore.",
-        || plan_words::completions(Action::Ignore),
-        |m, rest, _| verb(m, Action::Reopen, rest),
-    ),
+];
+
+/// The words after the verbs.
+static OTHER_WORDS: &[Word] = &[
     word(
         "undo",
         "",
         "Undoes the last run of this console; `U` on the page of runs undoes any.",
         no_values,
         |m, _, now| Ok(runs::undo_last(m, now)),
-    ),
-    word(
-        "discard",
-        "[all] [N] [OPTIONS] [REASON]",
-        "Discards: kept whole in the ledger, then deleted.",
-        || plan_words::completions(Action::Ignore),
-        |m, rest, _| verb(m, Action::Discard, rest),
-    ),
-    word(
-        "archive",
-        "[all] [N] [OPTIONS] [REASON]",
-        "Archives: moves the rows into an archive table.",
-        || plan_words::completions(Action::Ignore),
-        |m, rest, _| verb(m, Action::Archive, rest),
     ),
     word(
         "baseline",
@@ -211,7 +223,7 @@ pub fn run(model: &mut Model, text: &str, now: Timestamp) -> Vec<Effect> {
         Some(word) if word.arguments.is_empty() && !rest.trim().is_empty() => {
             Err(format!("`{}` takes nothing behind it", word.word))
         }
-        Some(word) => (word.run)(model, rest.trim(), now),
+        Some(word) => word.run.run(model, rest.trim(), now),
         None => {
             let help = model.key(KeyCommand::Help);
             Err(format!("there is no command `{name}`; Tab completes, {help} shows the keys"))
@@ -237,7 +249,7 @@ pub fn candidates(text: &str, cursor: usize) -> (Range<usize>, Vec<Candidate>) {
             (0..cursor, candidates.collect())
         }
         Some((name, rest)) => {
-            let values = WORDS.iter().find(|w| w.word == name).map_or_else(Vec::new, |w| (w.values)());
+            let values = WORDS.iter().find(|w| w.word == name).map_or_else(Vec::new, |w| w.values());
             // Behind words that are typed already, the last one is completed.
             let last = rest.rfind(' ').map_or(0, |at| at + 1);
             let whole = values.iter().any(|v| v.starts_with(rest));
@@ -258,7 +270,7 @@ pub fn listed() -> impl Iterator<Item = (String, &'static str)> {
 /// The reference of the command line's words, as Markdown.
 pub fn reference() -> String {
     let mut out = String::from("\n## After `:`\n\n| command | |\n|---|---|\n");
-    for w in WORDS {
+    for w in WORDS.iter() {
         let arguments = w.arguments.replace('|', "\\|");
         let _ = writeln!(out, "| `{}` | {} |", format!("{} {arguments}", w.word).trim_end(), w.help);
     }
