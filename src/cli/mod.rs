@@ -29,7 +29,6 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::FromArgMatches;
 
-use crate::domain::action::Action;
 use crate::domain::log;
 use crate::store::SourceError;
 use args::{Cli, Command};
@@ -98,12 +97,7 @@ async fn dispatch(cli: Cli, word: &str) -> Result<Code> {
         Command::Stats(args) => jobs::stats::run(&source::open::open(&session).await?, args).await,
         Command::List(args) => jobs::list::run(&source::open::open(&session).await?, args).await,
         Command::Show(args) => jobs::show::run(&source::open::open(&session).await?, args).await,
-        Command::Replay(args) => verbs::replay(&source::open::open(&session).await?, args).await,
-        Command::Ignore(args) => verbs::run(&source::open::open(&session).await?, Action::Ignore, args).await,
-        Command::Reopen(args) => verbs::run(&source::open::open(&session).await?, Action::Reopen, args).await,
-        Command::Discard(args) => verbs::discard(&source::open::open(&session).await?, args).await,
-        Command::Archive(args) => verbs::run(&source::open::open(&session).await?, Action::Archive, args).await,
-        Command::Purge(args) => verbs::purge::run(&source::open::open(&session).await?, args).await,
+        Command::Verb(verb) => verbs::run(&source::open::open(&session).await?, verb).await,
         Command::Runs(args) => verbs::runs::run(&session, args).await,
         Command::Undo(args) => verbs::undo::run(&source::open::open(&session).await?, args).await,
         Command::Resume(args) => verbs::run::resume(&source::open::open(&session).await?, args).await,

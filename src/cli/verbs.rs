@@ -13,7 +13,7 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
 
-use super::args::{ActArgs, DiscardArgs, Format, PlanArgs, ReplayArgs};
+use super::args::{ActArgs, DiscardArgs, Format, PlanArgs, ReplayArgs, VerbArgs, VerbCommand};
 use super::exit::{CliError, Code};
 use super::output;
 use super::table::terminal_width;
@@ -32,19 +32,21 @@ use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{ActionScope, Confirm, Plan};
 use receipt::{PlanRecord, RunRecord};
 
-/// Plans an action that has no options of its own, asks, and executes it.
+/// Plans what a verb asks for, asks back, and executes it.
 ///
 /// # Errors
 /// When nothing says which jobs, the action cannot be used here, it is not confirmed, or source or ledger fail.
-pub async fn run(opened: &OpenedStore, action: Action, args: &ActArgs) -> Result<Code> {
-    act(opened, action, args, Options::default(), opened.thresholds).await
+pub async fn run(opened: &OpenedStore, verb: &VerbCommand) -> Result<Code> {
+    match &verb.args {
+        VerbArgs::Plain(args) => act(opened, verb.action, args, Options::default(), opened.thresholds).await,
+        VerbArgs::Replay(args) => replay(opened, args).await,
+        VerbArgs::Discard(args) => discard(opened, args).await,
+        VerbArgs::Purge(args) => purge::run(opened, args).await,
+    }
 }
 
 /// Replays.
-///
-/// # Errors
-/// As [`run()`].
-pub async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
+async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
     let pacing = Pacing { spread: args.spread.map(|span| span.as_secs()), ..Pacing::default() };
     let options = Options {
         to_queue: args.to_queue.clone(),
@@ -60,10 +62,7 @@ pub async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
 }
 
 /// Discards.
-///
-/// # Errors
-/// As [`run()`]; when nothing says why no copy is to be kept.
-pub async fn discard(opened: &OpenedStore, args: &DiscardArgs) -> Result<Code> {
+async fn discard(opened: &OpenedStore, args: &DiscardArgs) -> Result<Code> {
     if args.no_archive && args.act.plan.reason.is_none() {
         return Err(CliError::usage("--no-archive cannot be undone: say why with --reason").into());
     }
@@ -220,10 +219,11 @@ async fn scope(opened: &OpenedStore, action: Action, args: &ActArgs) -> Result<A
             .into());
         }
     };
-    // Reopening is for what was ignored; the other verbs are for what is dead, which is what a filter selects.
+    // A filter that does not say so selects what is dead; some verbs are for others.
+    let usual = action.profile().usual_state();
     let says_state = filter.clauses().iter().any(|c| matches!(c.key, Key::State | Key::Native));
-    if action == Action::Reopen && !says_state {
-        return Ok(ActionScope::Filter(filter.with(&Key::State, Some(State::Ignored.word()), false)?));
+    if usual != State::Dead && !says_state {
+        return Ok(ActionScope::Filter(filter.with(&Key::State, Some(usual.word()), false)?));
     }
     Ok(ActionScope::Filter(filter))
 }

@@ -3,6 +3,7 @@
 mod choice;
 mod commands;
 mod examples;
+mod verb_command;
 mod verbs;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use commands::*;
 pub use examples::command;
+pub use verb_command::{VerbArgs, VerbCommand};
 pub use verbs::*;
 
 use crate::config::ThemeChoice;
@@ -95,18 +97,9 @@ pub enum Command {
     Export(ExportArgs),
     /// Shows one dead job with everything that is known of it.
     Show(ShowArgs),
-    /// Puts jobs back to the live queue.
-    Replay(ReplayArgs),
-    /// Ignores jobs: they stay in the table, hidden.
-    Ignore(ActArgs),
-    /// Undoes ignore.
-    Reopen(ActArgs),
-    /// Keeps jobs whole in the ledger, then deletes them.
-    Discard(DiscardArgs),
-    /// Moves complete rows into an archive table, which is created if it is missing.
-    Archive(ActArgs),
-    /// Deletes jobs for good that were settled long ago: retention.
-    Purge(PurgeArgs),
+    /// A verb that acts on jobs.
+    #[command(flatten)]
+    Verb(VerbCommand),
     /// Compares the numbers with thresholds: one line for each that is exceeded, and exit code 5.
     Check(CheckArgs),
     /// Prints one line for each change, until it is stopped.

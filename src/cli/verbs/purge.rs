@@ -56,11 +56,13 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::args::{Cli, Command};
+    use crate::cli::args::{Cli, Command, VerbArgs, VerbCommand};
 
     fn composed(line: &[&str]) -> Result<String> {
         let cli = Cli::try_parse_from(["dlq-tui", "purge"].iter().chain(line))?;
-        let Some(Command::Purge(args)) = cli.command else { anyhow::bail!("another command") };
+        let Some(Command::Verb(VerbCommand { args: VerbArgs::Purge(args), .. })) = cli.command else {
+            anyhow::bail!("another command")
+        };
         scope(&args).map(|filter| filter.to_string())
     }
 

@@ -3,7 +3,8 @@
 use clap::Parser;
 
 use super::*;
-use crate::cli::args::{Cli, Command};
+use crate::cli::args::{Cli, Command, VerbArgs, VerbCommand};
+use crate::domain::action::Action;
 
 const REACH: [&str; 2] = ["--url", "sqlite:a b"];
 
@@ -32,14 +33,14 @@ fn a_plan_is_told_with_everything_that_was_asked_for() {
     let mut console = console();
     console.keys(":").text("replay all the bank is back").keys("Enter").plan(2, Confirm::Yes);
     let line = told(&mut console);
-    let Command::Replay(args) = read(&line) else { panic!("{line}") };
+    let Command::Verb(VerbCommand { args: VerbArgs::Replay(args), .. }) = read(&line) else { panic!("{line}") };
     assert_eq!(args.act.plan.reason.as_deref(), Some("the bank is back"), "{line}");
     console.keys("n R").plan(2, Confirm::Yes);
     let line = told(&mut console);
     assert!(!line.contains("--reason"), "{line}");
     console.keys("n").keys(":").text("ignore").keys("Enter").plan(2, Confirm::Yes);
     let line = told(&mut console);
-    assert!(matches!(read(&line), Command::Ignore(_)), "{line}");
+    assert!(matches!(read(&line), Command::Verb(VerbCommand { action: Action::Ignore, .. })), "{line}");
     for word in ["discard", "archive", "reopen all"] {
         console.keys("n").keys(":").text(word).keys("Enter").plan(2, Confirm::Yes);
         let line = told(&mut console);
