@@ -303,13 +303,11 @@ fn served(found: &Table, time: &Expr, needs: Option<&[String]>) -> bool {
 /// The part that a facet counts by, where it is one.
 pub(crate) fn part_of_facet(facet: Facet) -> Option<Part> {
     match facet {
-        Facet::Error => Some(Part::Error),
-        Facet::Class => Some(Part::Class),
-        Facet::Queue => Some(Part::Queue),
-        Facet::Reason => Some(Part::Reason),
-        Facet::Worker => Some(Part::Worker),
+        // Its key takes our words for states, and the part has the layout's own.
         Facet::State => Some(Part::State),
-        Facet::Hour | Facet::Fingerprint => None,
+        // Jobs are counted by the hour, and not by the instant of their deaths.
+        Facet::Hour => None,
+        facet => part_of_key(&Key::of_facet(facet)),
     }
 }
 
