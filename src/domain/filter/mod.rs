@@ -48,6 +48,7 @@ mod lex;
 mod parse;
 mod pattern;
 mod quote;
+mod row_subject;
 #[cfg(test)]
 mod tests;
 mod time_range;
@@ -62,6 +63,7 @@ pub(in crate::domain) use error::nearest;
 pub use eval::{CompiledFilter, Subject};
 pub use key::{KEYS, KeyInfo, ValueKind, reference};
 pub use pattern::Matcher;
+pub use row_subject::RowSubject;
 
 use super::job::State;
 use super::time::Timestamp;

@@ -1,12 +1,11 @@
 //! What the store in memory is asked for: rows in order, and counts.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::data::{Data, number};
 use crate::domain::facet::Facet;
-use crate::domain::filter::{CompiledFilter, Filter, Key, Subject};
+use crate::domain::filter::{CompiledFilter, Filter, Key, RowSubject};
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobRow, State};
 use crate::domain::text::Untrusted;
@@ -32,39 +31,6 @@ struct Unfinished {
     below: u64,
 }
 
-struct Job<'a>(&'a JobRow);
-
-impl Subject for Job<'_> {
-    fn text(&self, key: &Key) -> Option<Cow<'_, str>> {
-        match key {
-            Key::Error => self.0.error_class.as_ref().map(|class| class.exact().into()),
-            Key::Native => Some(self.0.native_state.exact().into()),
-            Key::Id => Some(self.0.id.as_str().into()),
-            _ => None,
-        }
-    }
-
-    fn number(&self, _: &Key) -> Option<i64> {
-        None
-    }
-
-    fn time(&self, _: &Key) -> Option<Timestamp> {
-        self.0.at
-    }
-
-    fn state(&self) -> State {
-        self.0.state
-    }
-
-    fn arguments(&self) -> Option<Cow<'_, str>> {
-        None
-    }
-
-    fn argument_values(&self, _: &[String]) -> Vec<Cow<'_, str>> {
-        Vec::new()
-    }
-}
-
 /// A filter as stores take it: dead jobs, unless it asks for states.
 struct Passes {
     filter: CompiledFilter,
@@ -78,7 +44,8 @@ impl Passes {
     }
 
     fn lets_in(&self, row: &JobRow) -> bool {
-        (!self.is_of_dead || row.state == State::Dead) && self.filter.matches(&Job(row))
+        (!self.is_of_dead || row.state == State::Dead)
+            && self.filter.matches(&RowSubject { row, message: None, arguments: None })
     }
 }
 

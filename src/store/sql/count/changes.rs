@@ -166,7 +166,7 @@ impl<'s> Poller<'s> {
         let from = rows.last().filter(|_| is_full).map_or(from, |(bucket, _)| bucket.saturating_add(1).max(from));
         for (bucket, row) in rows.into_iter().filter(|(bucket, _)| *bucket >= from) {
             let read = read(&self.context.layout, row)?;
-            if judge.rest.as_ref().is_none_or(|rest| rest.matches(&read)) {
+            if judge.rest.as_ref().is_none_or(|rest| rest.matches(&read.subject())) {
                 let one = tally_in_memory(grouping.facet, &read);
                 counted.entry((bucket, value_in_memory(grouping.facet, &read))).or_default().add(&one);
             }

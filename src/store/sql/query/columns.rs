@@ -1,17 +1,14 @@
 //! The columns of a light row, in the one order in which every statement selects them, and how they are read.
 
-use std::borrow::Cow;
-
 use crate::adapter::{FieldKind, Part};
 use crate::db::Row;
 use crate::db::cells::Cells;
-use crate::domain::filter::{Key, Subject};
-use crate::domain::fingerprint::Fingerprint;
+use crate::domain::encoding;
+use crate::domain::filter::RowSubject;
 use crate::domain::job::lineage;
 use crate::domain::job::{JobId, JobRow, MESSAGE_HEAD, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::domain::{encoding, json};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::layout::{Expr, Layout};
 use crate::store::sql::query::where_clause::Extras;
@@ -118,55 +115,8 @@ pub(crate) fn read(layout: &Layout, row: Row) -> Result<Read> {
 }
 
 impl Read {
-    /// The fingerprint, which goes by what a light row carries.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of_row(&self.entry.row)
-    }
-}
-
-impl Subject for Read {
-    fn text(&self, key: &Key) -> Option<Cow<'_, str>> {
-        let row = &self.entry.row;
-        let exact = |t: &'_ Option<Untrusted>| t.as_ref().map(|t| Cow::Owned(t.exact().to_owned()));
-        match key {
-            Key::Error => exact(&row.error_class),
-            Key::Class => exact(&row.job_class),
-            Key::Queue => exact(&row.queue),
-            Key::Worker => exact(&row.worker),
-            Key::Reason => exact(&row.reason),
-            Key::Message => match &self.message {
-                Some(whole) => Some(Cow::Borrowed(whole)),
-                None => exact(&row.message),
-            },
-            Key::Native => Some(Cow::Borrowed(row.native_state.exact())),
-            Key::Id => Some(Cow::Borrowed(row.id.as_str())),
-            Key::Fingerprint => Some(Cow::Owned(self.fingerprint().to_string())),
-            _ => None,
-        }
-    }
-
-    fn number(&self, key: &Key) -> Option<i64> {
-        if *key == Key::Attempts { self.entry.row.attempts } else { None }
-    }
-
-    fn time(&self, _key: &Key) -> Option<Timestamp> {
-        self.entry.row.at
-    }
-
-    fn state(&self) -> State {
-        self.entry.row.state
-    }
-
-    fn arguments(&self) -> Option<Cow<'_, str>> {
-        self.arguments.as_deref().map(Cow::Borrowed)
-    }
-
-    fn argument_values(&self, path: &[String]) -> Vec<Cow<'_, str>> {
-        let text = self.arguments.as_deref().unwrap_or_default();
-        json::lookup(text, path)
-            .into_iter()
-            .filter(|s| s.kind != json::NodeKind::Null)
-            .map(|s| Cow::Owned(s.text))
-            .collect()
+    /// The row as filters read it.
+    pub(crate) fn subject(&self) -> RowSubject<'_> {
+        RowSubject { row: &self.entry.row, message: self.message.as_deref(), arguments: self.arguments.as_deref() }
     }
 }

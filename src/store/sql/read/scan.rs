@@ -178,7 +178,7 @@ impl Scan<'_> {
         let end = reads.iter().find(|r| r.number == edge).map(|r| r.entry.position.clone());
         let seen = reads.iter().map(|r| r.number).max().unwrap_or(0);
         reads.sort_by_key(|r| r.number);
-        reads.retain(|r| r.hit && self.sql.judge.rest.as_ref().is_none_or(|rest| rest.matches(r)));
+        reads.retain(|r| r.hit && self.sql.judge.rest.as_ref().is_none_or(|rest| rest.matches(&r.subject())));
         Ok((reads, seen, end))
     }
 

@@ -131,7 +131,7 @@ impl Scan<'_> {
         let read_on = ChunkReader { engine, layout, pace, budget }.read_before(end, MOST, statement).await?;
         let (window, rows) = read_on.unwrap_or((Window { from: 0, to: 0, blocks: 0, keys: None }, Vec::new()));
         let reads = rows.into_iter().map(|row| read(self.sql.layout, row)).collect::<Result<Vec<Read>>>()?;
-        let passes = |read: &Read| self.sql.judge.rest.as_ref().is_none_or(|rest| rest.matches(read));
+        let passes = |read: &Read| self.sql.judge.rest.as_ref().is_none_or(|rest| rest.matches(&read.subject()));
         Ok((window, reads.into_iter().filter(passes).collect()))
     }
 }
