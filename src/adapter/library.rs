@@ -114,6 +114,28 @@ mod tests {
 
     use super::*;
 
+    /// What writes the index.
+    const RENEW: &str = "DLQ_TUI_UPDATE_ASSETS=1 cargo test --lib library";
+
+    #[test]
+    fn every_file_of_the_folder_is_compiled_in_and_has_its_line() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/adapters");
+        let known = built_in();
+        for path in std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("a file").path()) {
+            let (file, text) = (path.display(), std::fs::read_to_string(&path).expect("a text"));
+            assert!(
+                BUILT_IN.contains(&text.as_str()),
+                "{file}: name it in BUILT_IN of src/adapter/library.rs, then run `{RENEW}`"
+            );
+            let name = Adapter::parse(&text, None).unwrap_or_else(|e| panic!("{file}: {e}")).name;
+            let is_known = known.iter().any(|adapter| adapter.name == name);
+            assert!(
+                is_known,
+                "{file}: the program does not know {name}: run `{RENEW}` and commit assets/adapters.index"
+            );
+        }
+    }
+
     #[test]
     fn every_adapter_compiled_in_reads_and_speaks_for_all_databases_unless_it_names_some() {
         for text in BUILT_IN {
@@ -137,7 +159,10 @@ mod tests {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/adapters.index");
             std::fs::write(path, &fresh).unwrap_or_else(|e| panic!("{e}"));
         }
-        assert_eq!(INDEX, fresh, "run this test with DLQ_TUI_UPDATE_ASSETS=1 and commit assets/adapters.index");
+        assert_eq!(
+            INDEX, fresh,
+            "run `{RENEW}` and commit assets/adapters.index: adapters without their line are not known"
+        );
         for (unread, text) in built_in().into_iter().zip(BUILT_IN) {
             let read = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(
