@@ -22,7 +22,7 @@ const BUILT_IN: [&str; 13] = [
 ];
 
 /// What is known of them without reading them, a line each: the name, [`Adapter::tables`], and behind a bar
-/// [`Adapter::beside`]. A test holds it against the files, and renews it with `DLQ_TUI_UPDATE_ASSETS=1`.
+/// [`Adapter::other_tables`]. A test holds it against the files, and renews it with `DLQ_TUI_UPDATE_ASSETS=1`.
 const INDEX: &str = include_str!("../../assets/adapters.index");
 
 /// The notations that an adapter file may name instead of writing its own; each begins with its `name`.
@@ -68,7 +68,7 @@ impl Library {
 
     /// Why what an adapter says of a table may not be what the operator wants said of it: a file that was left out names the
     /// adapter or the table, or cannot be read at all.
-    pub fn doubt(&self, adapter: &str, table: &str) -> Option<String> {
+    pub fn invalid_file_for(&self, adapter: &str, table: &str) -> Option<String> {
         let fault = self.faults.iter().find(|fault| may_mean(fault.file.as_deref(), &[adapter, table]))?;
         Some(format!("an invalid adapter file may be meant for this table; fix it or move it away ({fault})"))
     }

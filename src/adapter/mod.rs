@@ -49,7 +49,7 @@ pub struct Adapter {
     /// The text, as `adapters show` prints it.
     pub text: String,
     tables: BTreeSet<String>,
-    beside: BTreeSet<String>,
+    other_tables: BTreeSet<String>,
     /// What it says for each of the [`DIALECTS`], its variants first.
     specs: [OnceLock<Vec<Spec>>; DIALECTS.len()],
 }
@@ -66,14 +66,14 @@ impl Adapter {
     /// One that is compiled in. What it says for a database is read when it is first asked for: most are of layouts that a
     /// database does not have, and a start would wait for all of them.
     fn compiled_in(text: &str, indexed: &str) -> Self {
-        let (own, beside) = indexed.split_once(" | ").unwrap_or((indexed, ""));
+        let (own, other_tables) = indexed.split_once(" | ").unwrap_or((indexed, ""));
         let mut own = own.split(' ').map(str::to_owned);
         Self {
             name: own.next().unwrap_or_default(),
             origin: None,
             text: text.to_owned(),
             tables: own.collect(),
-            beside: beside.split_whitespace().map(str::to_owned).collect(),
+            other_tables: other_tables.split_whitespace().map(str::to_owned).collect(),
             specs: Default::default(),
         }
     }
@@ -85,7 +85,7 @@ impl Adapter {
 
     /// The other tables that tell its layouts apart, or hold parts of their jobs.
     pub fn other_tables(&self) -> &BTreeSet<String> {
-        &self.beside
+        &self.other_tables
     }
 
     /// What the file says for a database, by the database's word; `None` when it does not speak for it.

@@ -38,9 +38,9 @@ fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
     }
     let all = || specs.iter().filter_map(OnceLock::get).flatten();
     let tables: BTreeSet<String> = all().map(|spec| spec.table.clone()).collect();
-    let beside =
+    let others =
         all().flat_map(other_tables).chain(named_tables(text)).filter(|table| !tables.contains(table)).collect();
-    Ok(Adapter { name, origin: origin.clone(), text: text.to_owned(), tables, beside, specs })
+    Ok(Adapter { name, origin: origin.clone(), text: text.to_owned(), tables, other_tables: others, specs })
 }
 
 /// What a file that can be read says for one database.

@@ -120,7 +120,9 @@ impl SourceOpener {
         // The only connection for which somebody may be asked for a password: later the terminal is the console's.
         let looked = open::or_asked(&self.session, &self.origin, looked, &budget).await;
         match looked.map(|surveyed| self.keep(surveyed)) {
-            Ok(surveyed) if surveyed.matching().is_empty() => surveyed.only(&self.session, &budget).await.map(drop),
+            Ok(surveyed) if surveyed.matching().is_empty() => {
+                surveyed.layout_to_open(&self.session, &budget).await.map(drop)
+            }
             Ok(_) => Ok(()),
             Err(error) if error.downcast_ref::<SourceError>().is_some_and(SourceError::retryable) => Ok(()),
             Err(error) => Err(error),
@@ -233,5 +235,5 @@ fn store_error(error: anyhow::Error) -> SourceError {
 /// # Errors
 /// Names the commands that work without a terminal.
 pub fn terminal() -> Result<()> {
-    tui::runtime::fitness_here().map_err(|why| CliError::usage(why).into())
+    tui::runtime::check_this_terminal().map_err(|why| CliError::usage(why).into())
 }

@@ -56,7 +56,7 @@ impl Survey {
     /// Lets nothing be written to the layouts whose adapters are in doubt.
     fn of(engine: Engine, library: Library, mut detection: Detection) -> Self {
         for found in &mut detection.found {
-            if let Some(reason) = library.doubt(&found.adapter, &found.table) {
+            if let Some(reason) = library.invalid_file_for(&found.adapter, &found.table) {
                 found.hold_back(reason);
             }
         }

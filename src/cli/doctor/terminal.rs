@@ -6,7 +6,7 @@ use super::finding::{Finding, Level};
 use super::terminal_query::{self, TerminalReply};
 use crate::domain::text::Clean;
 use crate::tui::app::layout::SMALLEST;
-use crate::tui::runtime::fitness;
+use crate::tui::runtime::check_terminal;
 use crate::tui::theme::{Depth, Theme, locale, speaks_utf8};
 
 const SECTION: &str = "terminal";
@@ -53,7 +53,7 @@ fn finding(about: &str, level: Level, fact: impl Into<String>) -> Finding {
 
 fn kind(var: Var<'_>) -> Finding {
     let term = var("TERM");
-    match fitness(true, term.as_deref()) {
+    match check_terminal(true, term.as_deref()) {
         Ok(()) => {
             let within = [("TMUX", "tmux"), ("STY", "screen")].into_iter().find(|(name, _)| var(name).is_some());
             let within = within.map(|(_, what)| format!(", within {what}")).unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::adapter::{Adapter, AdapterError, Library, Misfit, fit};
 use crate::cli::args::{AdaptersArgs, AdaptersCommand, Format};
 use crate::cli::exit::{CliError, Code};
 use crate::cli::output;
-use crate::cli::source::open::{Surveyed, library, survey, survey_by};
+use crate::cli::source::open::{Surveyed, library, survey, survey_with_library};
 use crate::cli::source::source_choice::SourceChoice;
 use crate::cli::table::{TableColumn, TextTable, terminal_width};
 use crate::config::ReplayTo;
@@ -244,7 +244,7 @@ async fn against_database(session: &SourceChoice, library: Library, name: Option
         _ => None,
     });
     let budget = session.budget(&origin);
-    let surveyed = survey_by(session, std::future::ready(library), origin, &budget).await?;
+    let surveyed = survey_with_library(session, std::future::ready(library), origin, &budget).await?;
     let (survey, library) = (&surveyed.survey, &surveyed.survey.library);
     let wanted = |adapter: &str| name.is_none_or(|n| n == adapter);
     let mut out = Vec::new();

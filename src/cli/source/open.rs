@@ -75,7 +75,7 @@ pub struct Surveyed {
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &SourceChoice, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    let looked = survey_by(session, reading(session, tell_faults), origin.clone(), budget).await;
+    let looked = survey_with_library(session, reading(session, tell_faults), origin.clone(), budget).await;
     or_asked(session, &origin, looked, budget).await
 }
 
@@ -92,7 +92,7 @@ pub async fn or_asked(
     match looked {
         Err(error) => match origin.with_asked_password(&error).await? {
             // What is wrong with the adapters was told.
-            Some(origin) => survey_by(session, reading(session, |_| {}), origin, budget).await,
+            Some(origin) => survey_with_library(session, reading(session, |_| {}), origin, budget).await,
             None => Err(error),
         },
         surveyed => surveyed,
@@ -106,7 +106,7 @@ pub async fn or_asked(
 /// As [`survey`].
 pub async fn survey_silently(session: &SourceChoice, origin: Origin, budget: &Budget) -> Result<Surveyed> {
     let options = EngineOptions { opens_second: true, ..origin.engine_options(session) };
-    survey_with(session, reading(session, tell_faults), (origin, options), budget).await
+    survey_with_options(session, reading(session, tell_faults), (origin, options), budget).await
 }
 
 /// The adapters, which are read on another thread once they are asked for.
@@ -124,17 +124,17 @@ fn reading(session: &SourceChoice, tell: impl FnOnce(&Library)) -> impl Future<O
 ///
 /// # Errors
 /// As [`survey`].
-pub async fn survey_by(
+pub async fn survey_with_library(
     session: &SourceChoice,
     library: impl Future<Output = Library>,
     origin: Origin,
     budget: &Budget,
 ) -> Result<Surveyed> {
     let options = origin.engine_options(session);
-    survey_with(session, library, (origin, options), budget).await
+    survey_with_options(session, library, (origin, options), budget).await
 }
 
-async fn survey_with(
+async fn survey_with_options(
     session: &SourceChoice,
     library: impl Future<Output = Library>,
     (origin, options): (Origin, EngineOptions),
@@ -179,7 +179,7 @@ impl Surveyed {
     ///
     /// # Errors
     /// When there is none, none of that name, or several and none is named.
-    pub async fn only(&self, session: &SourceChoice, budget: &Budget) -> Result<&Found> {
+    pub async fn layout_to_open(&self, session: &SourceChoice, budget: &Budget) -> Result<&Found> {
         let choices = self.choices();
         if let [one] = choices.as_slice() {
             return Ok(one);
@@ -273,7 +273,7 @@ pub async fn open(session: &SourceChoice) -> Result<OpenedStore> {
     let pauses = crate::cli::signal::pauses();
     session.record_reveal(&origin.name).await?;
     let surveyed = survey(session, origin, &budget).await?;
-    let found = surveyed.only(session, &budget).await?;
+    let found = surveyed.layout_to_open(session, &budget).await?;
     for warning in &found.warnings {
         crate::cli::output::say(&format!("dlq-tui: warning: {}", Clean::line(warning)));
     }

@@ -10,14 +10,14 @@ use tokio::signal::unix::signal;
 use tokio::time::sleep;
 
 use crate::tui::app::Msg;
-use crate::tui::runtime::terminal::signals::continued;
+use crate::tui::runtime::terminal::signals::sigcont;
 
 /// How long a stop may take to arrive. Where nobody could continue us (no shell with job control) it never does.
 const STOP: Duration = Duration::from_millis(300);
 
 /// Stops the whole job, as the terminal's own key would, until the shell continues it.
 pub async fn suspend() -> Msg {
-    let Ok(mut woken) = signal(continued()) else { return Msg::Continued };
+    let Ok(mut woken) = signal(sigcont()) else { return Msg::Continued };
     // The whole group: a script that started us must stop too, or the shell would not get its turn.
     if rustix::process::kill_current_process_group(rustix::process::Signal::TSTP).is_ok() {
         tokio::select! {

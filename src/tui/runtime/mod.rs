@@ -33,7 +33,7 @@ use crate::ledger::RunId;
 use crate::tui::Launch;
 use crate::tui::app::{Effect, Msg};
 
-pub use terminal::terminal_guard::{fitness, fitness_here};
+pub use terminal::terminal_guard::{check_terminal, check_this_terminal};
 
 /// Model and view, as the loop sees them.
 pub trait Program {
@@ -82,7 +82,7 @@ pub enum ConsoleError {
 /// # Errors
 /// When there is no fit terminal, when it is lost in another way than by a hang-up, or when the program has a fault.
 pub async fn run<P: Program>(launch: &Launch, program: P) -> Result<(), ConsoleError> {
-    fitness_here().map_err(ConsoleError::Unfit)?;
+    check_this_terminal().map_err(ConsoleError::Unfit)?;
     let (facts_in, facts) = unbounded_channel();
     let (notices, reports) = unbounded_channel();
     let collector = Collector::install(notices);

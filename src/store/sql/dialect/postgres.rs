@@ -316,7 +316,7 @@ impl Catalogue for PostgresDialect {
         sql.done()
     }
 
-    fn longest_name(&self) -> NameLimit {
+    fn name_limit(&self) -> NameLimit {
         NameLimit::Bytes(63)
     }
 

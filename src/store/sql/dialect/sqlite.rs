@@ -325,7 +325,7 @@ impl Catalogue for SqliteDialect {
         None
     }
 
-    fn longest_name(&self) -> NameLimit {
+    fn name_limit(&self) -> NameLimit {
         NameLimit::None
     }
 

@@ -186,7 +186,11 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<CheckedPiece> {
 fn conditions<'a>(layout: &'a Layout, spec: &'a Spec) -> impl Iterator<Item = CheckedPiece> + 'a {
     let piece = |what: String, text: &Spanned<String>, condition: &str| {
         let mut sql = Sql::new(layout.dialect);
-        push(&mut sql, &format!("SELECT 1 FROM {} WHERE {condition}", layout.tables.from), &Fill::of(layout, None));
+        push(
+            &mut sql,
+            &format!("SELECT 1 FROM {} WHERE {condition}", layout.tables.from),
+            &Fill::names_only(layout, None),
+        );
         CheckedPiece { what, offset: text.span().start, statement: sql.done() }
     };
     let states = State::ALL.into_iter().filter_map(move |state| {
@@ -206,7 +210,7 @@ fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) ->
     let mut sql = Sql::new(layout.dialect);
     sql.push("SELECT ");
     match filled_in {
-        true => push_expr(&mut sql, layout, &expr, &Fill::of(layout, None)),
+        true => push_expr(&mut sql, layout, &expr, &Fill::names_only(layout, None)),
         // Nobody fills placeholders in where lists are read.
         false => drop(sql.push(&layout.dialect.contract(&expr.raw, expr.kind))),
     }
@@ -229,7 +233,7 @@ fn verb_pieces(
     for (name, condition) in named.chain(refusals).chain(warnings) {
         let mut sql = Sql::new(layout.dialect);
         sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.tables.from));
-        push(&mut sql, condition.get_ref(), &Fill::of(layout, target));
+        push(&mut sql, condition.get_ref(), &Fill::names_only(layout, target));
         let (what, offset) = (format!("verbs.{action}.{name}"), condition.span().start);
         pieces.push(CheckedPiece { what, offset, statement: sql.done() });
     }
@@ -297,8 +301,8 @@ fn related_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -
 fn undo_pieces(layout: &Layout, undo: &Undo, action: Action, target: Option<&str>) -> Vec<CheckedPiece> {
     let condition = |table: &str, text: &Spanned<String>| {
         let mut sql = Sql::new(layout.dialect);
-        push(&mut sql, &format!("SELECT 1 FROM {table} WHERE "), &Fill::of(layout, target));
-        push(&mut sql, text.get_ref(), &Fill::of(layout, target));
+        push(&mut sql, &format!("SELECT 1 FROM {table} WHERE "), &Fill::names_only(layout, target));
+        push(&mut sql, text.get_ref(), &Fill::names_only(layout, target));
         sql.done()
     };
     let piece = |what: &str, text: &Spanned<String>, statement| CheckedPiece {
@@ -337,6 +341,6 @@ fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
         ..BatchRow::default()
     };
     let live = Some(FieldKind::Int);
-    let fill = Fill { ids: &ids, batch: std::slice::from_ref(&row), live, ..Fill::of(layout, target) };
+    let fill = Fill { ids: &ids, batch: std::slice::from_ref(&row), live, ..Fill::names_only(layout, target) };
     expand(text, &fill)
 }

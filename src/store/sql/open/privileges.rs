@@ -180,7 +180,7 @@ impl<'a> Role<'a> {
     }
 
     fn gather_archive(&self, found: &Found, gathered: &mut Gathered) {
-        let name = archive_table_name(&self.spec.table, dialect(self.db_kind).longest_name());
+        let name = archive_table_name(&self.spec.table, dialect(self.db_kind).name_limit());
         match found.neighbours().and_then(|tables| tables.get(&name)) {
             Some(twin) if twin.lacks(Right::Insert, &BTreeSet::new()) => {
                 gathered.entry((On::Table, self.archive_name())).or_default().insert(Right::Insert.word());
@@ -202,7 +202,7 @@ impl<'a> Role<'a> {
     }
 
     fn archive_name(&self) -> String {
-        self.label(&archive_table_name(&self.spec.table, dialect(self.db_kind).longest_name()))
+        self.label(&archive_table_name(&self.spec.table, dialect(self.db_kind).name_limit()))
     }
 
     /// The live table as somebody would write it.

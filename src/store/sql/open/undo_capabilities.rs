@@ -61,7 +61,7 @@ pub(crate) fn recallable(layout: &Layout, found: &Found, destination: &CheckedDe
     let (name, table) = match destination {
         CheckedDestination::Table(name, table) => (name.clone(), Some(table.as_ref())),
         _ => {
-            let name = expand(live.table.get_ref(), &Fill::of(layout, None)).sql;
+            let name = expand(live.table.get_ref(), &Fill::names_only(layout, None)).sql;
             let quoted =
                 |table: &str| format!("{}.{}", layout.dialect.quote(&layout.schema), layout.dialect.quote(table));
             let named = |table: &str| name == quoted(table) || name.ends_with(&format!(".{table}"));

@@ -27,7 +27,7 @@ pub(crate) struct Fill<'a> {
 
 impl<'a> Fill<'a> {
     /// Nothing but the names of a layout.
-    pub(crate) fn of(layout: &'a Layout, target: Option<&'a str>) -> Self {
+    pub(crate) fn names_only(layout: &'a Layout, target: Option<&'a str>) -> Self {
         Self {
             layout,
             target,

@@ -162,8 +162,11 @@ impl<'s> Reader<'s> {
         let mut fates: HashMap<String, ReplayStatus> = HashMap::new();
         for part in self.context.parts(&batch, weigh) {
             let ids: Vec<String> = part.iter().map(|row| row.id.clone()).collect();
-            let fill =
-                Fill { ids: &ids, batch: part, ..Fill::of(&self.context.layout, self.context.destination.table()) };
+            let fill = Fill {
+                ids: &ids,
+                batch: part,
+                ..Fill::names_only(&self.context.layout, self.context.destination.table())
+            };
             let told = match self.context.engine.read(&[expand(outcome.get_ref(), &fill)], budget).await {
                 Ok(mut results) => results.pop().unwrap_or_default(),
                 // What is too large by itself to be asked about is unknown.

@@ -42,7 +42,7 @@ pub async fn candidates(engine: &Engine, adapters: &[Adapter], budget: &Budget) 
         _ => table.to_owned(),
     };
     let catalogue = read_catalogue(engine, &names_of(&found, &specs), budget).await?;
-    let mut near: Vec<NearMiss> = renamed(&specs, &catalogue, &found, dialect(db_kind).longest_name())
+    let mut near: Vec<NearMiss> = renamed(&specs, &catalogue, &found, dialect(db_kind).name_limit())
         .into_iter()
         .map(|((schema, table), adapter, of)| NearMiss {
             table: label(schema, table),

@@ -87,7 +87,7 @@ fn specs<'a>(adapters: &'a [Adapter], db_kind: DatabaseKind, catalogue: &Catalog
 
 /// The tables that tell the layouts apart, and those that their jobs are archived in.
 fn names(adapters: &[Adapter], db_kind: DatabaseKind) -> Vec<String> {
-    let limit = dialect(db_kind).longest_name();
+    let limit = dialect(db_kind).name_limit();
     let archives = adapters.iter().flat_map(Adapter::tables).map(|table| archive_table_name(table, limit));
     let names = adapters.iter().flat_map(|a| a.tables().union(a.other_tables())).cloned();
     names.chain(archives).collect::<BTreeSet<String>>().into_iter().collect()

@@ -150,7 +150,7 @@ impl<'s> Restore<'s> {
         let layout = &self.context.layout;
         let mut sql = Sql::new(layout.dialect);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key.text, layout.tables.table));
-        push(&mut sql, "{ids}", &Fill { ids, ..Fill::of(layout, None) });
+        push(&mut sql, "{ids}", &Fill { ids, ..Fill::names_only(layout, None) });
         let rows = DryRun::new(self.context).fetch(asker, sql.done()).await?;
         rows.into_iter().map(|row| Ok(Cells::new(row).text()?.unwrap_or_default())).collect()
     }
@@ -304,7 +304,7 @@ impl<'s> Restore<'s> {
         columns.extend(keeping.expressions());
         let mut sql = Sql::new(dialect);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", columns.join(", "), layout.tables.table));
-        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
+        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::names_only(layout, None) });
         let wanted: HashMap<&str, &str> = kept.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
         let mut same = Vec::new();
         for row in DryRun::new(self.context).fetch(asker, sql.done()).await? {

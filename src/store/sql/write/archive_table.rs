@@ -100,7 +100,7 @@ impl<'s> ArchiveTable<'s> {
         let ids: Vec<String> = self.context.valid(ids).into_iter().map(|id| id.as_str().to_owned()).collect();
         let mut sql = Sql::new(dialect);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key.text, self.archive()));
-        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
+        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::names_only(layout, None) });
         sql.push(&format!(" AND t.{} = ", dialect.quote(RUN)));
         let place = sql.text(run);
         sql.push(&dialect.cast(&place, FieldKind::Text));
@@ -120,7 +120,7 @@ impl<'s> ArchiveTable<'s> {
         self.check_archive(&pair)?;
         let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
         let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
-        let fill = Fill { ids: &ids, run: &batch.run, ..Fill::of(layout, None) };
+        let fill = Fill { ids: &ids, run: &batch.run, ..Fill::names_only(layout, None) };
         let quoted: Vec<String> = pair.table.iter().map(|column| dialect.quote(&column.name)).collect();
         let mut copy = Sql::new(dialect);
         let (into, of) = (quoted.join(", "), quoted.join(", t."));
@@ -134,7 +134,7 @@ impl<'s> ArchiveTable<'s> {
     }
 
     fn archive_name(self) -> String {
-        archive_table_name(&self.context.layout.spec.table, self.context.layout.dialect.longest_name())
+        archive_table_name(&self.context.layout.spec.table, self.context.layout.dialect.name_limit())
     }
 
     /// The archive, quoted, with its schema.

@@ -293,7 +293,7 @@ impl<'s> BatchWriter<'s> {
             once: options.attempts.or(usual) == Some(Attempts::Once),
             undone: work.batch.undo.as_ref().map_or("", |undo| &undo.run),
             live: work.live().map(|live| live.key.kind),
-            ..Fill::of(&self.context.layout, self.context.destination.table())
+            ..Fill::names_only(&self.context.layout, self.context.destination.table())
         }
     }
 }

@@ -107,7 +107,7 @@ impl<'s> BatchWriter<'s> {
             "SELECT {} FROM {} AS t WHERE ",
             self.context.layout.key.text, self.context.layout.tables.table
         ));
-        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(&self.context.layout, None) });
+        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::names_only(&self.context.layout, None) });
         let mut seen = HashSet::new();
         for row in tx.fetch(&sql.done()).await? {
             let id = Cells::new(row).text()?.unwrap_or_default();

@@ -71,7 +71,7 @@ impl<'s> Refusals<'s> {
 
     fn refusal_statement(self, when: Option<&str>, refusals: &[Refusal], ids: &[String]) -> Statement {
         let (layout, dialect) = (&self.context.layout, self.context.layout.dialect);
-        let fill = Fill { ids, ..Fill::of(layout, self.context.destination.table()) };
+        let fill = Fill { ids, ..Fill::names_only(layout, self.context.destination.table()) };
         let held = layout.spec.held.as_ref();
         let mut sql = Sql::new(dialect);
         sql.push(&format!("SELECT {}, CASE", layout.key.text));
@@ -118,7 +118,7 @@ impl<'s> Refusals<'s> {
             return Ok(Vec::new());
         }
         let layout = &self.context.layout;
-        let fill = Fill { ids: &ids, ..Fill::of(layout, self.context.destination.table()) };
+        let fill = Fill { ids: &ids, ..Fill::names_only(layout, self.context.destination.table()) };
         let mut sql = Sql::new(layout.dialect);
         sql.push("SELECT ").join(warnings, ", ", |sql, warning| {
             sql.push("COUNT(CASE WHEN ");

@@ -69,9 +69,9 @@ impl<'s> BatchWriter<'s> {
             ours.join(", "),
             layout.tables.table
         ));
-        push(&mut sql, "{ids}", &Fill { ids, ..Fill::of(layout, None) });
+        push(&mut sql, "{ids}", &Fill { ids, ..Fill::names_only(layout, None) });
         sql.push(") AS p JOIN ");
-        push(&mut sql, "{schema}", &Fill::of(layout, None));
+        push(&mut sql, "{schema}", &Fill::names_only(layout, None));
         sql.push(&format!(".{} AS t ON {}", dialect.quote(along.table.get_ref()), same.join(" AND ")));
         let mut rows: HashMap<String, Vec<String>> = HashMap::new();
         for row in tx.fetch(&sql.done()).await? {

@@ -70,7 +70,7 @@ impl<'s> Transactions<'s> {
         let valid = self.context.valid(ids);
         let mut traced = Vec::new();
         for ids in self.context.parts(&valid, |id| json_bytes(id)) {
-            let fill = Fill { ids, run, ..Fill::of(layout, self.context.destination.table()) };
+            let fill = Fill { ids, run, ..Fill::names_only(layout, self.context.destination.table()) };
             let mut sql = Sql::new(layout.dialect);
             push(
                 &mut sql,

@@ -33,13 +33,13 @@ pub fn update_preview(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let narrowed = filter::with_values(model, model.histogram.facet, std::slice::from_ref(&value));
     let Some(written) = narrowed.ok().filter(|written| *written != model.filter.written) else { return end(model) };
     let resolved = written.resolve(model.live.server_now(now));
-    let effects = begin_list(model);
+    let effects = clear_list(model);
     model.preview.shown = Some(ShownBar { value, written, resolved });
     effects
 }
 
-/// The list begins anew, in its order.
-fn begin_list(model: &mut Model) -> Vec<Effect> {
+/// Empties the list, and cancels what was asked for it.
+fn clear_list(model: &mut Model) -> Vec<Effect> {
     model.list.clear();
     vec![model.requests.cancel(Slot::Page), model.requests.cancel(Slot::Rows)]
 }
@@ -80,7 +80,7 @@ pub fn adopt(model: &mut Model, written: Filter, is_on_screen: bool, now: Timest
 /// Shows the jobs of the filter in force again.
 pub fn end(model: &mut Model) -> Vec<Effect> {
     match std::mem::take(&mut model.preview).shown {
-        Some(_) => begin_list(model),
+        Some(_) => clear_list(model),
         None => Vec::new(),
     }
 }

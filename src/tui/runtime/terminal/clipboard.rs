@@ -63,7 +63,7 @@ pub async fn copy(text: String) -> Copied {
             Err(_) => Copied { bytes: Some(sequence(&text)), said: said("the terminal's clipboard") },
         },
         ClipboardMethod::Screen => {
-            Copied { bytes: Some(wrapped(&sequence(&text))), said: said("the terminal's clipboard") }
+            Copied { bytes: Some(wrapped_for_screen(&sequence(&text))), said: said("the terminal's clipboard") }
         }
         ClipboardMethod::Terminal => Copied { bytes: Some(sequence(&text)), said: said("the terminal's clipboard") },
     }
@@ -104,7 +104,7 @@ fn sequence(text: &str) -> Vec<u8> {
 }
 
 /// The sequence in pieces that screen passes on unread, each short enough for its buffer.
-fn wrapped(sequence: &[u8]) -> Vec<u8> {
+fn wrapped_for_screen(sequence: &[u8]) -> Vec<u8> {
     const PIECE: usize = 240;
     // The end mark of the inner sequence would end the wrapping: the bell ends it as well.
     let inner = sequence.strip_suffix(b"\x1b\\").map(|inner| [inner, b"\x07"].concat());
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn what_screen_passes_on_is_the_same_sequence() {
         let text = "x".repeat(2_000);
-        let wrapped = String::from_utf8(wrapped(&sequence(&text))).expect("ascii");
+        let wrapped = String::from_utf8(wrapped_for_screen(&sequence(&text))).expect("ascii");
         let pieces: Vec<&str> = wrapped.split("\x1b\\").filter(|piece| !piece.is_empty()).collect();
         assert!(pieces.len() > 5 && pieces.iter().all(|piece| piece.starts_with("\x1bP") && piece.len() <= 242));
         let inner: String = pieces.iter().map(|piece| &piece[2..]).collect();

@@ -41,7 +41,7 @@ impl SignalListener {
             (SignalKind::hangup(), Signal::Terminate),
             (SignalKind::interrupt(), Signal::Interrupt),
             (SignalKind::quit(), Signal::Interrupt),
-            (continued(), Signal::Continue),
+            (sigcont(), Signal::Continue),
             (SignalKind::window_change(), Signal::Resized),
             (SignalKind::user_defined1(), Signal::PauseRun(true)),
             (SignalKind::user_defined2(), Signal::PauseRun(false)),
@@ -93,6 +93,6 @@ impl Drop for SignalListener {
 }
 
 /// SIGCONT, which has no name of its own in the signal library.
-pub fn continued() -> SignalKind {
+pub fn sigcont() -> SignalKind {
     SignalKind::from_raw(rustix::process::Signal::CONT.as_raw())
 }

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// A sentence that says why not, and what to use instead.
-pub fn fitness(is_terminal: bool, term: Option<&str>) -> Result<(), String> {
+pub fn check_terminal(is_terminal: bool, term: Option<&str>) -> Result<(), String> {
     let instead = "`dlq-tui stats`, `list`, `show` and `replay` work without one (see --help)";
     if !is_terminal {
         return Err(format!("the console needs a terminal on its standard output; {instead}"));
@@ -39,8 +39,8 @@ pub fn fitness(is_terminal: bool, term: Option<&str>) -> Result<(), String> {
 ///
 /// # Errors
 /// A sentence that says why not.
-pub fn fitness_here() -> Result<(), String> {
-    fitness(io::stdout().is_terminal(), std::env::var("TERM").ok().as_deref())
+pub fn check_this_terminal() -> Result<(), String> {
+    check_terminal(io::stdout().is_terminal(), std::env::var("TERM").ok().as_deref())
 }
 
 /// Proof that the terminal is ours. [`TerminalGuard::leave`] gives it back.
@@ -109,9 +109,9 @@ mod tests {
 
     #[test]
     fn a_pipe_and_a_dumb_terminal_are_refused_with_a_way_out() {
-        assert!(fitness(true, Some("xterm-256color")).is_ok());
+        assert!(check_terminal(true, Some("xterm-256color")).is_ok());
         for (terminal, term) in [(false, Some("xterm")), (true, None), (true, Some("")), (true, Some("dumb"))] {
-            assert!(fitness(terminal, term).expect_err("refused").contains("`dlq-tui stats`"));
+            assert!(check_terminal(terminal, term).expect_err("refused").contains("`dlq-tui stats`"));
         }
     }
 }

@@ -64,7 +64,7 @@ pub(crate) trait Catalogue: Expressions {
     }
 
     /// How long the name of a table may be.
-    fn longest_name(&self) -> NameLimit;
+    fn name_limit(&self) -> NameLimit;
 
     /// The types of an instant and of a short text in ASCII, and what follows the columns of a new table.
     fn new_table(&self) -> NewTable;

@@ -92,7 +92,7 @@ impl Catalogue for MysqlDialect {
         Some(format!("ALTER TABLE {table} MODIFY COLUMN {column} {definition} NULL"))
     }
 
-    fn longest_name(&self) -> NameLimit {
+    fn name_limit(&self) -> NameLimit {
         NameLimit::Characters(64)
     }
 
