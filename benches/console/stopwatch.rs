@@ -3,10 +3,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dlq_tui::domain::action::ReplayStatus;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
@@ -107,7 +107,7 @@ impl Store for Stopwatch {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayOutcome)>>> {
         self.store.outcomes(ids, kept, budget)
     }
 }

@@ -163,23 +163,6 @@ pub enum JobResult {
 /// The result of one job.
 pub type JobOutcome = (JobId, JobResult);
 
-/// Where a replayed job has got to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReplayStatus {
-    /// Waits in the live queue.
-    Queued,
-    /// A worker has it.
-    Running,
-    /// Done, as far as the layout can tell.
-    Succeeded,
-    /// Died again, with this error class where it is known.
-    DeadAgain(Option<Untrusted>),
-    /// Nowhere to be found: it ran and was removed, or was deleted.
-    Gone,
-    /// The layout cannot tell.
-    Unknown,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -38,10 +38,10 @@ pub use plan_facts::PlanFacts;
 pub use reconcile::Reconcile;
 pub use token::Token;
 
-use crate::domain::action::ReplayStatus;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
+use crate::domain::outcome::ReplayOutcome;
 use crate::domain::time::Timestamp;
 use plan_facts::NoPlanFacts;
 
@@ -105,5 +105,5 @@ pub trait Store: Send + Sync {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>>;
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayOutcome)>>>;
 }

@@ -13,11 +13,12 @@ use self::data::number;
 pub(crate) use self::data::{Data, InjectedFault, Row};
 use self::reads::{detail_of, entry_of};
 use super::StoreContext;
-use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
+use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
+use crate::domain::outcome::ReplayOutcome;
 use crate::domain::time::Timestamp;
 use crate::ledger::Operator;
 use crate::store::*;
@@ -200,14 +201,14 @@ impl Store for MemoryStore {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         _: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayOutcome)>>> {
         Box::pin(async move {
             Ok(self.with(|data| {
                 let known =
                     |id: &JobId| !self.info.capabilities.outcomes_need_copies || kept.iter().any(|(of, _)| of == id);
                 let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten && known(id) {
-                    true => ReplayStatus::Queued,
-                    false => ReplayStatus::Gone,
+                    true => ReplayOutcome::Waiting,
+                    false => ReplayOutcome::Gone,
                 };
                 ids.iter().map(|id| (id.clone(), fate(id))).collect()
             }))

@@ -1,8 +1,8 @@
 //! The outcome board: where the jobs of a run have got to.
 
 use super::StoreContext;
-use crate::domain::action::ReplayStatus;
 use crate::domain::job::JobId;
+use crate::domain::outcome::ReplayOutcome;
 use crate::domain::text::Untrusted;
 use crate::ledger::{CohortPart, Ledger, RunId, RunJob};
 use crate::store::{Budget, SourceError};
@@ -17,15 +17,15 @@ pub struct OutcomeCounts {
     /// Jobs asked about so far.
     pub asked: u64,
     /// Wait in the live queue.
-    pub queued: u64,
+    pub waiting: u64,
     /// A worker has them.
     pub running: u64,
     /// Done, as far as the layout can tell.
     pub succeeded: u64,
     /// Died again with the class they had died of before.
-    pub same_error: u64,
+    pub died_same: u64,
     /// Died again of something else, or of what the layout does not tell.
-    pub new_error: u64,
+    pub died_other: u64,
     /// Nowhere to be found.
     pub gone: u64,
     /// The layout cannot tell.
@@ -35,19 +35,19 @@ pub struct OutcomeCounts {
 impl OutcomeCounts {
     /// Jobs that died again, of whatever.
     pub fn returned(&self) -> u64 {
-        self.same_error + self.new_error
+        self.died_same + self.died_other
     }
 
-    fn count(&mut self, before: Option<&Untrusted>, fate: &ReplayStatus) {
+    fn count(&mut self, before: Option<&Untrusted>, fate: &ReplayOutcome) {
         self.asked += 1;
         *match fate {
-            ReplayStatus::Queued => &mut self.queued,
-            ReplayStatus::Running => &mut self.running,
-            ReplayStatus::Succeeded => &mut self.succeeded,
-            ReplayStatus::DeadAgain(Some(now)) if Some(now) == before => &mut self.same_error,
-            ReplayStatus::DeadAgain(_) => &mut self.new_error,
-            ReplayStatus::Gone => &mut self.gone,
-            ReplayStatus::Unknown => &mut self.unknown,
+            ReplayOutcome::Waiting => &mut self.waiting,
+            ReplayOutcome::Running => &mut self.running,
+            ReplayOutcome::Succeeded => &mut self.succeeded,
+            ReplayOutcome::DiedAgain(Some(now)) if Some(now) == before => &mut self.died_same,
+            ReplayOutcome::DiedAgain(_) => &mut self.died_other,
+            ReplayOutcome::Gone => &mut self.gone,
+            ReplayOutcome::Unknown => &mut self.unknown,
         } += 1;
     }
 }
@@ -93,9 +93,9 @@ async fn ask(
 ) -> Result<(), SourceError> {
     let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
     let told = desk.store.outcomes(&ids, kept, budget).await?;
-    let told: std::collections::HashMap<JobId, ReplayStatus> = told.into_iter().collect();
+    let told: std::collections::HashMap<JobId, ReplayOutcome> = told.into_iter().collect();
     for job in jobs {
-        board.count(job.error_class.as_ref(), told.get(&job.id).unwrap_or(&ReplayStatus::Unknown));
+        board.count(job.error_class.as_ref(), told.get(&job.id).unwrap_or(&ReplayOutcome::Unknown));
     }
     Ok(())
 }
@@ -108,9 +108,9 @@ mod tests {
     fn a_job_that_died_again_is_told_by_whether_the_error_is_the_same() {
         let mut board = OutcomeCounts::default();
         let before = Untrusted::from("Boom");
-        board.count(Some(&before), &ReplayStatus::DeadAgain(Some("Boom".into())));
-        board.count(Some(&before), &ReplayStatus::DeadAgain(Some("Crash".into())));
-        board.count(None, &ReplayStatus::DeadAgain(None));
-        assert_eq!((board.asked, board.same_error, board.new_error, board.returned()), (3, 1, 2, 3));
+        board.count(Some(&before), &ReplayOutcome::DiedAgain(Some("Boom".into())));
+        board.count(Some(&before), &ReplayOutcome::DiedAgain(Some("Crash".into())));
+        board.count(None, &ReplayOutcome::DiedAgain(None));
+        assert_eq!((board.asked, board.died_same, board.died_other, board.returned()), (3, 1, 2, 3));
     }
 }

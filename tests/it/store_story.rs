@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dlq_tui::adapter::built_in;
-use dlq_tui::domain::action::{Action, JobResult, ReplayStatus, SkipReason};
+use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Exactness;
 use dlq_tui::domain::job::{JobId, State};
+use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::store::sql::{check, detect};
 use dlq_tui::store::{Cursor, HistogramQuery, PageQuery, ScanMode, Sort, SortKey, Store, StoreExt};
 
@@ -267,7 +268,7 @@ async fn a_cohort_is_frozen_whole_and_replayed_once() {
             assert_eq!(db.count("jobs").await, dead, "nothing was enqueued twice");
         }
         let fates = store.outcomes(&ids[..3], &[], &budget()).await.expect("fates");
-        let expected = if layout == Layout::JobsDlq { ReplayStatus::Unknown } else { ReplayStatus::Queued };
+        let expected = if layout == Layout::JobsDlq { ReplayOutcome::Unknown } else { ReplayOutcome::Waiting };
         assert!(fates.iter().all(|(_, fate)| *fate == expected), "{fates:?}");
     })
     .await;

@@ -53,11 +53,12 @@ use super::{
     StoreInfo, Token, TxStatus,
 };
 use crate::adapter::Table;
-use crate::domain::action::{Action, JobOutcome, ReplayStatus};
+use crate::domain::action::{Action, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
 use crate::domain::log;
+use crate::domain::outcome::ReplayOutcome;
 use crate::domain::time::Timestamp;
 use context::Context;
 use count::CountMemory;
@@ -204,7 +205,7 @@ impl Store for SqlStore {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayOutcome)>>> {
         logged("outcome", self.reader().read_outcome(ids, kept, budget), Vec::len)
     }
 }

@@ -6,8 +6,9 @@ use std::collections::{HashMap, HashSet};
 use super::batch::{BatchApplier, BatchPart, Tried, tried};
 use super::context::RunContext;
 use super::tx_status::TxStatusByJob;
-use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
+use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
+use crate::domain::outcome::ReplayOutcome;
 use crate::ledger::{CompletedBatch, Run};
 use crate::store::{Interrupted, SourceError, StoreExt, TxStatus};
 use crate::triage::undo;
@@ -147,7 +148,7 @@ impl Reconciler<'_> {
         let states = self.states(&ids).await?;
         let gone: Vec<JobId> = ids.iter().filter(|id| !states.contains_key(*id)).cloned().collect();
         let evidence = Evidence {
-            fates: self.replay_statuses(&gone).await?,
+            fates: self.replay_outcomes(&gone).await?,
             archived: self.archived(&gone).await?,
             tx_status: self.tx_status(&ids).await?,
             traces: self.traces(&ids).await?,
@@ -169,7 +170,7 @@ impl Reconciler<'_> {
         Ok(Traces(traced.map(HashSet::from_iter)))
     }
 
-    async fn replay_statuses(&self, ids: &[JobId]) -> Result<HashMap<JobId, ReplayStatus>, SourceError> {
+    async fn replay_outcomes(&self, ids: &[JobId]) -> Result<HashMap<JobId, ReplayOutcome>, SourceError> {
         if ids.is_empty() || self.context.run.intent.action != Action::Replay {
             return Ok(HashMap::new());
         }
@@ -212,7 +213,7 @@ impl Reconciler<'_> {
 /// What can be seen of jobs that are no longer as they were.
 struct Evidence {
     states: HashMap<JobId, State>,
-    fates: HashMap<JobId, ReplayStatus>,
+    fates: HashMap<JobId, ReplayOutcome>,
     archived: Vec<JobId>,
     brought_back: Vec<JobId>,
     tx_status: TxStatusByJob,
@@ -245,9 +246,12 @@ impl Evidence {
             (Action::Purge, None) => (id, JobResult::Failed(REMOVED.into())).into(),
             (Action::Replay, None) => match self.fates.get(&id) {
                 Some(
-                    ReplayStatus::Queued | ReplayStatus::Running | ReplayStatus::Succeeded | ReplayStatus::DeadAgain(_),
+                    ReplayOutcome::Waiting
+                    | ReplayOutcome::Running
+                    | ReplayOutcome::Succeeded
+                    | ReplayOutcome::DiedAgain(_),
                 ) => seen(id),
-                Some(ReplayStatus::Gone | ReplayStatus::Unknown) | None => {
+                Some(ReplayOutcome::Gone | ReplayOutcome::Unknown) | None => {
                     (id, JobResult::Failed(VANISHED.into())).into()
                 }
             },

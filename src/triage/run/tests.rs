@@ -169,7 +169,7 @@ async fn a_job_in_doubt_is_looked_for_by_what_was_kept_of_it() {
     let board =
         count_outcomes(&bench.fake.desk(), &bench.ledger, &run, None, &Budget::new(Duration::from_secs(9)), |_| {})
             .await;
-    assert_eq!(board.unwrap().queued, 25);
+    assert_eq!(board.unwrap().waiting, 25);
 }
 
 #[tokio::test]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dlq_tui::domain::action::{Action, JobResult, ReplayStatus};
+use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::{Cursor, Entry, Sort, Store};
@@ -223,11 +224,11 @@ async fn discarded_jobs_come_back_as_they_were_and_the_rest_is_refused_or_told()
         assert_eq!(changes(&before, &whole(&db, "delayed_jobs").await), Vec::<String>::new(), "{}", db.engine.name());
         let (store, _) = checked(&db, "delayed_job").await;
         let ids: Vec<JobId> = ["1", "30", "31", "99"].map(JobId::new).into();
-        let fates: Vec<ReplayStatus> =
+        let fates: Vec<ReplayOutcome> =
             store.outcomes(&ids, &[], &budget()).await.expect("fates").into_iter().map(|(_, f)| f).collect();
         assert_eq!(
             fates,
-            [ReplayStatus::DeadAgain(None), ReplayStatus::Queued, ReplayStatus::Running, ReplayStatus::Gone]
+            [ReplayOutcome::DiedAgain(None), ReplayOutcome::Waiting, ReplayOutcome::Running, ReplayOutcome::Gone]
         );
         let purged = apply(&store, batch(Action::Purge, ["1", "2", "31"].map(JobId::new))).await;
         assert_eq!(purged.values().filter(|result| **result == JobResult::Done).count(), 2);

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use chrono::{NaiveDateTime, Utc};
-use dlq_tui::domain::action::{Action, JobResult, ReplayStatus, SkipReason};
+use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::store::{Availability, Cursor, Sort, Store, StoreExt};
 use serde_json::json;
 
@@ -314,14 +315,14 @@ async fn what_became_of_jobs_is_told_and_ignore_is_disabled_with_the_reason() {
     let Some(db) = seed("gj_fates").await else { return };
     let (store, _) = checked(&db, "good_job").await;
     let ids: Vec<JobId> = [own(5), own(6), own(7), own(3), own(99)].map(JobId::new).into();
-    let fates: Vec<ReplayStatus> =
+    let fates: Vec<ReplayOutcome> =
         store.outcomes(&ids, &[], &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate).collect();
     let [
-        ReplayStatus::Succeeded,
-        ReplayStatus::Queued,
-        ReplayStatus::Running,
-        ReplayStatus::DeadAgain(Some(class)),
-        ReplayStatus::Gone,
+        ReplayOutcome::Succeeded,
+        ReplayOutcome::Waiting,
+        ReplayOutcome::Running,
+        ReplayOutcome::DiedAgain(Some(class)),
+        ReplayOutcome::Gone,
     ] = fates.as_slice()
     else {
         panic!("{fates:?}")

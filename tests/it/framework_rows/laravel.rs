@@ -1,9 +1,10 @@
 //! Laravel's database driver on three databases: rows that 12.67.0 wrote, and rows of our own for what is rare.
 
-use dlq_tui::domain::action::{Action, JobResult, ReplayStatus};
+use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobId, MESSAGE_HEAD};
+use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use dlq_tui::triage::outcomes::{OutcomeCounts, count_outcomes};
@@ -394,7 +395,7 @@ async fn where_a_replayed_job_has_got_to_is_found_by_its_uuid() {
         let (db, name) = (&shop.db, shop.db.engine.name());
         let board =
             async || count_outcomes(&shop.desk, &shop.ledger, &run, None, &budget(), |_| {}).await.expect("a board");
-        let all = OutcomeCounts { asked: tally.done, queued: tally.done, ..OutcomeCounts::default() };
+        let all = OutcomeCounts { asked: tally.done, waiting: tally.done, ..OutcomeCounts::default() };
         assert_eq!(board().await, all, "{name}: {tally:?}");
         let of = |uuid: &str| format!("where payload like '%{uuid}%'");
         db.execute(&format!("update jobs set reserved_at = 1, attempts = 1 {}", of("26333ad4"))).await;
@@ -407,11 +408,11 @@ async fn where_a_replayed_job_has_got_to_is_found_by_its_uuid() {
         ))
         .await;
         db.execute(&format!("delete from jobs {}", of("8a8a1f60"))).await;
-        let wanted = OutcomeCounts { queued: tally.done - 3, running: 1, gone: 1, new_error: 1, ..all };
+        let wanted = OutcomeCounts { waiting: tally.done - 3, running: 1, gone: 1, died_other: 1, ..all };
         assert_eq!(board().await, wanted, "{name}");
         // Of a job of which nothing is kept nobody knows.
         let ids = ["1", "99"].map(JobId::new);
         let told = shop.store().outcomes(&ids, &[], &budget()).await.expect("fates");
-        assert!(told.iter().all(|(_, fate)| *fate == ReplayStatus::Unknown), "{name}: {told:?}");
+        assert!(told.iter().all(|(_, fate)| *fate == ReplayOutcome::Unknown), "{name}: {told:?}");
     }
 }

@@ -137,7 +137,7 @@ async fn jobs_are_found_by_the_uuid_of_the_payload() {
         assert!(warned, "{name}: {:?}", plan.warnings);
         let (run, tally) = shop.run(Action::Replay, "").await;
         assert_eq!(tally.done, 4, "{name}");
-        let board_now = OutcomeCounts { asked: 4, queued: 3, unknown: 1, ..OutcomeCounts::default() };
+        let board_now = OutcomeCounts { asked: 4, waiting: 3, unknown: 1, ..OutcomeCounts::default() };
         assert_eq!(board(&shop, &run).await, board_now, "{name}");
         let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), Action::Recall, Timestamp::now());
         let plan = freeze(&shop.desk, &shop.ledger, ask, &budget(), |_| {}).await.expect("a plan");
@@ -193,7 +193,7 @@ async fn undo_of_rows_that_together_exceed_a_packet_is_done() {
     let before = whole(&shop.db, "failed_jobs").await;
     let (run, tally) = shop.run(Action::Replay, "").await;
     assert_eq!(tally.done, 300);
-    let all = OutcomeCounts { asked: 300, queued: 300, ..OutcomeCounts::default() };
+    let all = OutcomeCounts { asked: 300, waiting: 300, ..OutcomeCounts::default() };
     assert_eq!(board(&shop, &run).await, all);
     let tally = shop.undo(&run).await;
     assert_eq!((tally.done, failed(&tally)), (300, Vec::new()));

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dlq_tui::domain::action::{Action, JobResult, ReplayStatus};
+use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobId, State};
+use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::{Cursor, PageQuery, ScanMode, Sort, Store};
 use serde_json::{Map, Value, json};
@@ -302,18 +303,18 @@ async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_
         seed(&db).await;
         let (store, _) = checked(&db, "oban").await;
         let ids: Vec<JobId> = [23, 24, 25, 26, 27, 1, 99].map(|n: i64| JobId::new(n.to_string())).into();
-        let fates: Vec<ReplayStatus> =
+        let fates: Vec<ReplayOutcome> =
             store.outcomes(&ids, &[], &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate).collect();
-        let again = ReplayStatus::DeadAgain(Some(Untrusted::new("ArgumentError")));
-        let dead = ReplayStatus::DeadAgain(None);
+        let again = ReplayOutcome::DiedAgain(Some(Untrusted::new("ArgumentError")));
+        let dead = ReplayOutcome::DiedAgain(None);
         let wanted = [
-            ReplayStatus::Queued,
-            ReplayStatus::Queued,
-            ReplayStatus::Succeeded,
-            ReplayStatus::Running,
+            ReplayOutcome::Waiting,
+            ReplayOutcome::Waiting,
+            ReplayOutcome::Succeeded,
+            ReplayOutcome::Running,
             dead,
             again,
-            ReplayStatus::Gone,
+            ReplayOutcome::Gone,
         ];
         assert_eq!(fates, wanted, "{}", db.engine.name());
         for action in [Action::Ignore, Action::Reopen] {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dlq_tui::domain::action::{Action, JobResult, ReplayStatus, SkipReason};
+use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use serde_json::json;
 
@@ -182,13 +183,13 @@ async fn a_job_whose_id_another_session_holds_is_left_alone_by_every_verb_and_by
     let (store, _) = checked(&db, "que").await;
     let ids = ["1", "3", "20", "23", "99"].map(JobId::new);
     let fates = meanwhile(&session, held, async || store.outcomes(&ids, &[], &budget()).await.expect("fates")).await;
-    let fates: Vec<ReplayStatus> = fates.into_iter().map(|(_, fate)| fate).collect();
+    let fates: Vec<ReplayOutcome> = fates.into_iter().map(|(_, fate)| fate).collect();
     let [
-        ReplayStatus::Running,
-        ReplayStatus::Queued,
-        ReplayStatus::DeadAgain(Some(class)),
-        ReplayStatus::Succeeded,
-        ReplayStatus::Gone,
+        ReplayOutcome::Running,
+        ReplayOutcome::Waiting,
+        ReplayOutcome::DiedAgain(Some(class)),
+        ReplayOutcome::Succeeded,
+        ReplayOutcome::Gone,
     ] = fates.as_slice()
     else {
         panic!("{fates:?}")
@@ -201,8 +202,8 @@ async fn a_job_whose_id_another_session_holds_is_left_alone_by_every_verb_and_by
         let held = "select pg_advisory_xact_lock(3)::text";
         meanwhile(&elsewhere, held, async || store.outcomes(&ids, &[], &budget()).await.expect("fates")).await
     });
-    let fates: Vec<ReplayStatus> = fates.await.into_iter().take(2).map(|(_, fate)| fate).collect();
-    assert_eq!(fates, [ReplayStatus::Queued, ReplayStatus::Queued]);
+    let fates: Vec<ReplayOutcome> = fates.await.into_iter().take(2).map(|(_, fate)| fate).collect();
+    assert_eq!(fates, [ReplayOutcome::Waiting, ReplayOutcome::Waiting]);
     meanwhile(&session, held, async || assert_eq!(undo(&user, &receipt)["done"], 1)).await;
     assert_eq!(undo(&user, &receipt)["done"], 1);
     assert_eq!(whole(&db, "que_jobs").await, before);

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dlq_tui::domain::action::{Action, JobResult, ReplayStatus};
+use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::{Cursor, Sort, Store};
 use serde_json::json;
@@ -210,12 +211,19 @@ async fn discarded_jobs_come_back_as_they_were_and_outcomes_are_told() {
     db.execute("update river_job set state = 'running' where id = 10").await;
     let ids = ["8", "10", "11", "4", "3", "99"].map(JobId::new);
     let fates = store.outcomes(&ids, &[], &budget()).await.expect("fates");
-    let fates: Vec<ReplayStatus> = fates.into_iter().map(|(_, fate)| fate).collect();
-    let again = |class: &str| ReplayStatus::DeadAgain(Some(Untrusted::new(class)));
+    let fates: Vec<ReplayOutcome> = fates.into_iter().map(|(_, fate)| fate).collect();
+    let again = |class: &str| ReplayOutcome::DiedAgain(Some(Untrusted::new(class)));
     let [cancelled, dead] = [again("JobCancelError"), again("Stuck job rescued by JobRescuer")];
     assert_eq!(
         fates,
-        [ReplayStatus::Queued, ReplayStatus::Running, ReplayStatus::Succeeded, cancelled, dead, ReplayStatus::Gone]
+        [
+            ReplayOutcome::Waiting,
+            ReplayOutcome::Running,
+            ReplayOutcome::Succeeded,
+            cancelled,
+            dead,
+            ReplayOutcome::Gone
+        ]
     );
     let user = User::of(&db);
     let before = whole(&db, "river_job").await;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dlq_tui::domain::action::{Action, JobResult, ReplayStatus, SkipReason};
+use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use serde_json::{Map, Value, json};
 
@@ -257,13 +258,13 @@ async fn what_became_of_jobs_is_told_and_what_a_worker_has_is_not_taken_back() {
         let (store, _) = checked(&db, "solid_queue").await;
         let ids = ["1", "4", "5", "7", "9"].map(JobId::new);
         let fates = store.outcomes(&ids, &[], &budget()).await.expect("fates");
-        let fates: Vec<&ReplayStatus> = fates.iter().map(|(_, fate)| fate).collect();
+        let fates: Vec<&ReplayOutcome> = fates.iter().map(|(_, fate)| fate).collect();
         let [
-            ReplayStatus::Running,
-            ReplayStatus::Succeeded,
-            ReplayStatus::DeadAgain(Some(class)),
-            ReplayStatus::Queued,
-            ReplayStatus::Gone,
+            ReplayOutcome::Running,
+            ReplayOutcome::Succeeded,
+            ReplayOutcome::DiedAgain(Some(class)),
+            ReplayOutcome::Waiting,
+            ReplayOutcome::Gone,
         ] = fates[..]
         else {
             panic!("{name}: {fates:?}")
@@ -304,28 +305,28 @@ async fn a_job_that_is_retried_as_another_is_told_by_the_newest_of_its_line() {
             let ids = [JobId::new("9")];
             store.outcomes(&ids, &[], &budget()).await.expect("a fate").pop().expect("a fate").1
         };
-        assert_eq!(fate().await, ReplayStatus::Succeeded, "{name}");
+        assert_eq!(fate().await, ReplayOutcome::Succeeded, "{name}");
         // What `retry_on` does: this one is finished, and another with its ActiveJob id waits, runs, and dies.
         let columns = "queue_name, class_name, arguments, priority, active_job_id, created_at, updated_at";
         db.execute(&format!(
             "insert into solid_queue_jobs (id, {columns}) select 90, {columns} from solid_queue_jobs where id = 9"
         ))
         .await;
-        assert_eq!(fate().await, ReplayStatus::Queued, "{name}");
+        assert_eq!(fate().await, ReplayOutcome::Waiting, "{name}");
         db.execute(&format!(
             "insert into solid_queue_claimed_executions (job_id, process_id, created_at) values (90, 1, {now})"
         ))
         .await;
-        assert_eq!(fate().await, ReplayStatus::Running, "{name}");
+        assert_eq!(fate().await, ReplayOutcome::Running, "{name}");
         db.execute("delete from solid_queue_claimed_executions").await;
         db.execute(&format!(
             "insert into solid_queue_failed_executions (id, job_id, error, created_at) values (99, 90, '{{\"exception_class\":\"IOError\"}}', {now})"
         ))
         .await;
-        assert_eq!(fate().await, ReplayStatus::DeadAgain(Some("IOError".into())), "{name}");
+        assert_eq!(fate().await, ReplayOutcome::DiedAgain(Some("IOError".into())), "{name}");
         db.execute("delete from solid_queue_failed_executions where id = 99").await;
         db.execute(&format!("update solid_queue_jobs set finished_at = {now} where id = 90")).await;
-        assert_eq!(fate().await, ReplayStatus::Succeeded, "{name}");
+        assert_eq!(fate().await, ReplayOutcome::Succeeded, "{name}");
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::adapter::FieldKind;
 use crate::db::cells::{Cells, on_axis};
-use crate::domain::action::ReplayStatus;
 use crate::domain::job::JobId;
+use crate::domain::outcome::ReplayOutcome;
 use crate::domain::text::Untrusted;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
@@ -141,8 +141,8 @@ impl<'s> Reader<'s> {
         ids: &[JobId],
         kept: &[(JobId, String)],
         budget: &Budget,
-    ) -> Result<Vec<(JobId, ReplayStatus)>> {
-        let unknown = || ids.iter().map(|id| (id.clone(), ReplayStatus::Unknown)).collect();
+    ) -> Result<Vec<(JobId, ReplayOutcome)>> {
+        let unknown = || ids.iter().map(|id| (id.clone(), ReplayOutcome::Unknown)).collect();
         let Some(outcome) = &self.context.layout.spec.outcome else { return Ok(unknown()) };
         let needs_target = outcome.get_ref().contains("{target}");
         let valid = self.context.valid(ids);
@@ -159,7 +159,7 @@ impl<'s> Reader<'s> {
         };
         let batch = narrowed(outcome.get_ref(), &valid.iter().map(row).collect::<Vec<BatchRow>>());
         let weigh = |row: &BatchRow| json_bytes(&row.id) + row.kept.as_deref().map_or(0, json_bytes);
-        let mut fates: HashMap<String, ReplayStatus> = HashMap::new();
+        let mut fates: HashMap<String, ReplayOutcome> = HashMap::new();
         for part in self.context.parts(&batch, weigh) {
             let ids: Vec<String> = part.iter().map(|row| row.id.clone()).collect();
             let fill = Fill {
@@ -177,13 +177,13 @@ impl<'s> Reader<'s> {
                 let mut cells = Cells::new(row);
                 let (id, word, error) = (cells.text()?, cells.text()?, cells.untrusted()?);
                 if let Some(id) = id {
-                    let fate = replay_status(word.as_deref().unwrap_or_default(), error)?;
+                    let fate = outcome_of(word.as_deref().unwrap_or_default(), error)?;
                     let told = fates.remove(&id).map_or_else(|| fate.clone(), |other| either(other, fate.clone()));
                     fates.insert(id, told);
                 }
             }
         }
-        let missing = || ReplayStatus::Unknown;
+        let missing = || ReplayOutcome::Unknown;
         Ok(ids.iter().map(|id| (id.clone(), fates.remove(id.as_str()).unwrap_or_else(missing))).collect())
     }
 
@@ -259,22 +259,22 @@ pub(crate) fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
 }
 
 /// Where a job has got to that was found twice: there is no telling which of two is the one that was replayed.
-fn either(one: ReplayStatus, other: ReplayStatus) -> ReplayStatus {
+fn either(one: ReplayOutcome, other: ReplayOutcome) -> ReplayOutcome {
     match (one, other) {
         (one, other) if one == other => one,
-        (ReplayStatus::DeadAgain(_), ReplayStatus::DeadAgain(_)) => ReplayStatus::DeadAgain(None),
-        _ => ReplayStatus::Unknown,
+        (ReplayOutcome::DiedAgain(_), ReplayOutcome::DiedAgain(_)) => ReplayOutcome::DiedAgain(None),
+        _ => ReplayOutcome::Unknown,
     }
 }
 
-fn replay_status(word: &str, error: Option<Untrusted>) -> Result<ReplayStatus> {
+fn outcome_of(word: &str, error: Option<Untrusted>) -> Result<ReplayOutcome> {
     Ok(match word {
-        "queued" => ReplayStatus::Queued,
-        "running" => ReplayStatus::Running,
-        "succeeded" => ReplayStatus::Succeeded,
-        "dead" => ReplayStatus::DeadAgain(error),
-        "gone" => ReplayStatus::Gone,
-        "unknown" => ReplayStatus::Unknown,
+        "queued" => ReplayOutcome::Waiting,
+        "running" => ReplayOutcome::Running,
+        "succeeded" => ReplayOutcome::Succeeded,
+        "dead" => ReplayOutcome::DiedAgain(error),
+        "gone" => ReplayOutcome::Gone,
+        "unknown" => ReplayOutcome::Unknown,
         other => return Err(SourceError::Layout(format!("the outcome statement returned the fate `{other}`"))),
     })
 }
