@@ -199,6 +199,17 @@ mod tests {
     }
 
     #[test]
+    fn every_adapter_reads_the_outcome_of_replayed_jobs_or_says_why_not() {
+        for adapter in built_in() {
+            for spec in adapter.dialects().flat_map(|dialect| adapter.variants(dialect)) {
+                assert!(spec.outcome.is_some() || spec.replayed.unknown.is_some(), "{}: {}", adapter.name, spec.title);
+                let words = spec.outcome.as_ref().map_or("retrying", |outcome| outcome.get_ref().as_str());
+                assert!(words.contains("retrying"), "{}: {}: hides that a job failed", adapter.name, spec.title);
+            }
+        }
+    }
+
+    #[test]
     fn a_variant_says_what_differs_and_is_tried_before_the_rest_of_its_file() {
         let text = BUILT_IN[2].to_owned()
             + "\n[[variants]]\ndatabases = [\"postgres\"]\ntitle = \"older\"\n\

@@ -14,6 +14,7 @@ use crate::domain::display_rules::Notation;
 use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
 use crate::domain::job::State;
+use crate::domain::outcome::GoneMeaning;
 use crate::domain::time::parse_span;
 
 pub use fields::{Fields, Part};
@@ -64,9 +65,12 @@ pub struct Spec {
     /// How each action is done.
     #[serde(default)]
     pub verbs: VerbSpecs,
-    /// A statement that tells where replayed jobs have got to: columns `id`, `fate`, `error_class`, over `{ids}`.
+    /// A statement that reads the outcome of replayed jobs: columns `id`, `outcome`, `error_class`, over `{ids}` or `{batch}`.
     #[serde(default)]
     pub outcome: Option<Spanned<String>>,
+    /// What the statement cannot say by itself.
+    #[serde(default)]
+    pub replayed: ReplayedJobs,
     /// What becomes of dead jobs by themselves as they grow old.
     #[serde(default)]
     pub retention: Option<Retention>,
@@ -84,6 +88,18 @@ pub struct HeldJobs {
     /// When the worker began.
     #[serde(default)]
     pub since: Option<Field>,
+}
+
+/// What is known of the outcome of replayed jobs apart from their rows.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayedJobs {
+    /// What it means that a replayed job has no row any more.
+    #[serde(default)]
+    pub gone: GoneMeaning,
+    /// Why the layout cannot tell the outcome, where there is no statement; a sentence.
+    #[serde(default)]
+    pub unknown: Option<String>,
 }
 
 /// What the framework does with dead jobs that grow old.

@@ -1,7 +1,7 @@
 //! Statements of adapter files: SQL with `{placeholders}` that the store fills in.
 
 /// The placeholders that statements may hold, with what each stands for.
-pub const PLACEHOLDERS: [(&str, &str); 17] = [
+pub const PLACEHOLDERS: [(&str, &str); 18] = [
     ("table", "the dead-letter table, quoted, with its schema"),
     ("from", "the dead-letter table as `t`, with what the file joins to it"),
     ("schema", "the schema that the table was found in, quoted"),
@@ -14,6 +14,10 @@ pub const PLACEHOLDERS: [(&str, &str); 17] = [
         "a row source `b(id, new_id, message)` with one row a job of the batch; beside those, where the statement names them: \
          `b.run_after`, an instant of each job's own; and in an undo `b.kept`, what was kept of the row, as JSON text, and \
          `b.live`, the live row's key",
+    ),
+    (
+        "died_since_replay",
+        "in `outcome`, a condition over `t`: whether it died since the jobs of the batch were replayed, by what the replay kept",
     ),
     ("now", "the present instant"),
     ("now_utc", "the present instant for a column without time zone, in UTC"),

@@ -60,6 +60,8 @@ pub struct Capabilities {
     pub undo_needs_copies: bool,
     /// Whether [`super::Store::outcomes`] goes by these copies.
     pub outcomes_need_copies: bool,
+    /// Why [`super::Store::outcomes`] cannot tell anything, where that is so; a sentence.
+    pub outcomes_unknown: Option<String>,
     /// What tells after a crash whether a batch took effect.
     pub evidence: Evidence,
 }

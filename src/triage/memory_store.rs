@@ -18,7 +18,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
-use crate::domain::outcome::ReplayOutcome;
+use crate::domain::outcome::{GoneMeaning, ReplayOutcome};
 use crate::domain::time::Timestamp;
 use crate::ledger::Operator;
 use crate::store::*;
@@ -208,7 +208,7 @@ impl Store for MemoryStore {
                     |id: &JobId| !self.info.capabilities.outcomes_need_copies || kept.iter().any(|(of, _)| of == id);
                 let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten && known(id) {
                     true => ReplayOutcome::Waiting,
-                    false => ReplayOutcome::Gone,
+                    false => ReplayOutcome::Gone(GoneMeaning::Deleted),
                 };
                 ids.iter().map(|id| (id.clone(), fate(id))).collect()
             }))

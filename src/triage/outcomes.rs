@@ -2,7 +2,7 @@
 
 use super::StoreContext;
 use crate::domain::job::JobId;
-use crate::domain::outcome::ReplayOutcome;
+use crate::domain::outcome::{GoneMeaning, ReplayOutcome};
 use crate::domain::text::Untrusted;
 use crate::ledger::{CohortPart, Ledger, RunId, RunJob};
 use crate::store::{Budget, SourceError};
@@ -20,13 +20,17 @@ pub struct OutcomeCounts {
     pub waiting: u64,
     /// A worker has them.
     pub running: u64,
-    /// Done, as far as the layout can tell.
+    /// Failed again, and wait for their next attempt.
+    pub retrying: u64,
+    /// Finished, as far as the layout can tell.
     pub succeeded: u64,
+    /// No longer in the store, where that means that they succeeded.
+    pub gone_succeeded: u64,
     /// Died again with the class they had died of before.
     pub died_same: u64,
     /// Died again of something else, or of what the layout does not tell.
     pub died_other: u64,
-    /// Nowhere to be found.
+    /// No longer in the store, where that means that they were deleted.
     pub gone: u64,
     /// The layout cannot tell.
     pub unknown: u64,
@@ -43,10 +47,12 @@ impl OutcomeCounts {
         *match fate {
             ReplayOutcome::Waiting => &mut self.waiting,
             ReplayOutcome::Running => &mut self.running,
+            ReplayOutcome::Retrying(_) => &mut self.retrying,
             ReplayOutcome::Succeeded => &mut self.succeeded,
+            ReplayOutcome::Gone(GoneMeaning::Succeeded) => &mut self.gone_succeeded,
             ReplayOutcome::DiedAgain(Some(now)) if Some(now) == before => &mut self.died_same,
             ReplayOutcome::DiedAgain(_) => &mut self.died_other,
-            ReplayOutcome::Gone => &mut self.gone,
+            ReplayOutcome::Gone(GoneMeaning::Deleted) => &mut self.gone,
             ReplayOutcome::Unknown => &mut self.unknown,
         } += 1;
     }

@@ -23,6 +23,7 @@ mod jsonb;
 mod judged;
 mod kills;
 mod live_numbers;
+mod outcomes;
 mod passwords;
 mod pgbouncer;
 mod plans;

@@ -130,7 +130,8 @@ fn describe(
         defers: defers(verbs.replay.as_ref(), destination),
         renames: verbs.replay.as_ref().is_some_and(renames),
         undo_needs_copies: recalls && verbs.replay.as_ref().is_some_and(|verb| !verb.keep.is_nothing()),
-        outcomes_need_copies: layout.spec.outcome.as_ref().is_some_and(|outcome| outcome.get_ref().contains("b.kept")),
+        outcomes_need_copies: layout.spec.outcome.as_ref().is_some_and(|outcome| needs_copies(outcome.get_ref())),
+        outcomes_unknown: outcomes_unknown(layout),
         evidence: layout.dialect.transaction().map_or(Evidence::None, |_| Evidence::Transaction),
     };
     StoreInfo {
@@ -147,6 +148,17 @@ fn describe(
         warnings: found.warnings.clone(),
         capabilities,
     }
+}
+
+/// Whether an outcome statement goes by what the replay kept.
+fn needs_copies(outcome: &str) -> bool {
+    ["b.kept", "b.run_after"].iter().any(|column| outcome.contains(column))
+}
+
+/// Why the layout cannot tell the outcome of replayed jobs, where it cannot.
+fn outcomes_unknown(layout: &Layout) -> Option<String> {
+    let unsaid = || format!("the adapter {} has no `outcome` statement", layout.adapter);
+    layout.spec.outcome.is_none().then(|| layout.spec.replayed.unknown.clone().unwrap_or_else(unsaid))
 }
 
 /// The column by which the newest come first, where that is not the time of death.

@@ -248,10 +248,11 @@ impl Evidence {
                 Some(
                     ReplayOutcome::Waiting
                     | ReplayOutcome::Running
+                    | ReplayOutcome::Retrying(_)
                     | ReplayOutcome::Succeeded
                     | ReplayOutcome::DiedAgain(_),
                 ) => seen(id),
-                Some(ReplayOutcome::Gone | ReplayOutcome::Unknown) | None => {
+                Some(ReplayOutcome::Gone(_) | ReplayOutcome::Unknown) | None => {
                     (id, JobResult::Failed(VANISHED.into())).into()
                 }
             },

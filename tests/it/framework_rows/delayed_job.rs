@@ -6,7 +6,7 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::domain::outcome::ReplayOutcome;
+use dlq_tui::domain::outcome::{GoneMeaning, ReplayOutcome};
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::{Cursor, Entry, Sort, Store};
@@ -228,7 +228,12 @@ async fn discarded_jobs_come_back_as_they_were_and_the_rest_is_refused_or_told()
             store.outcomes(&ids, &[], &budget()).await.expect("fates").into_iter().map(|(_, f)| f).collect();
         assert_eq!(
             fates,
-            [ReplayOutcome::DiedAgain(None), ReplayOutcome::Waiting, ReplayOutcome::Running, ReplayOutcome::Gone]
+            [
+                ReplayOutcome::DiedAgain(None),
+                ReplayOutcome::Waiting,
+                ReplayOutcome::Running,
+                ReplayOutcome::Gone(GoneMeaning::Succeeded)
+            ]
         );
         let purged = apply(&store, batch(Action::Purge, ["1", "2", "31"].map(JobId::new))).await;
         assert_eq!(purged.values().filter(|result| **result == JobResult::Done).count(), 2);

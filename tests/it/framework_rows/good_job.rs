@@ -7,7 +7,7 @@ use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::domain::outcome::ReplayOutcome;
+use dlq_tui::domain::outcome::{GoneMeaning, ReplayOutcome};
 use dlq_tui::store::{Availability, Cursor, Sort, Store, StoreExt};
 use serde_json::json;
 
@@ -322,7 +322,7 @@ async fn what_became_of_jobs_is_told_and_ignore_is_disabled_with_the_reason() {
         ReplayOutcome::Waiting,
         ReplayOutcome::Running,
         ReplayOutcome::DiedAgain(Some(class)),
-        ReplayOutcome::Gone,
+        ReplayOutcome::Gone(GoneMeaning::Deleted),
     ] = fates.as_slice()
     else {
         panic!("{fates:?}")

@@ -79,7 +79,7 @@ async fn a_replay_is_its_own_reschedule_with_the_attempts_at_naught() {
     assert_eq!(why(&again["1"]), "changed meanwhile");
     assert_eq!(
         shop.fates(&["1", "2", "12", "999"]).await.values().cloned().collect::<Vec<_>>(),
-        ["Queued", "Running", "DeadAgain(None)", "Gone"]
+        ["Waiting", "Running", "DiedAgain(None)", "Gone(Succeeded)"]
     );
 }
 

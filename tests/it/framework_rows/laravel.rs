@@ -408,7 +408,7 @@ async fn where_a_replayed_job_has_got_to_is_found_by_its_uuid() {
         ))
         .await;
         db.execute(&format!("delete from jobs {}", of("8a8a1f60"))).await;
-        let wanted = OutcomeCounts { waiting: tally.done - 3, running: 1, gone: 1, died_other: 1, ..all };
+        let wanted = OutcomeCounts { waiting: tally.done - 3, running: 1, gone_succeeded: 1, died_other: 1, ..all };
         assert_eq!(board().await, wanted, "{name}");
         // Of a job of which nothing is kept nobody knows.
         let ids = ["1", "99"].map(JobId::new);

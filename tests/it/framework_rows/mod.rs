@@ -3,7 +3,7 @@
 
 pub mod bench;
 pub mod delayed_job;
-mod good_job;
+pub mod good_job;
 mod graphile_worker;
 pub mod laravel;
 mod laravel_undo;
@@ -12,11 +12,14 @@ pub mod oban_python;
 mod pg_boss;
 mod pg_boss_flows;
 mod procrastinate;
-mod que;
+pub mod que;
 mod reasons;
-mod river;
+pub mod river;
 mod row_security;
 mod ruby;
 mod shop;
+
 pub mod solid_queue;
 mod untimed;
+
+pub use shop::Shop;

@@ -6,7 +6,7 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobId, State};
-use dlq_tui::domain::outcome::ReplayOutcome;
+use dlq_tui::domain::outcome::{GoneMeaning, ReplayOutcome};
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::{Cursor, PageQuery, ScanMode, Sort, Store};
 use serde_json::{Map, Value, json};
@@ -309,12 +309,12 @@ async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_
         let dead = ReplayOutcome::DiedAgain(None);
         let wanted = [
             ReplayOutcome::Waiting,
-            ReplayOutcome::Waiting,
+            ReplayOutcome::Retrying(Some("RuntimeError".into())),
             ReplayOutcome::Succeeded,
             ReplayOutcome::Running,
             dead,
             again,
-            ReplayOutcome::Gone,
+            ReplayOutcome::Gone(GoneMeaning::Deleted),
         ];
         assert_eq!(fates, wanted, "{}", db.engine.name());
         for action in [Action::Ignore, Action::Reopen] {

@@ -107,7 +107,7 @@ async fn a_replay_leaves_the_row_as_its_own_retry_does() {
     );
     let gone = id("email", 999);
     let fates = shop.fates(&[ids[0], ids[3], &gone]).await;
-    assert_eq!([ids[0], ids[3], &gone].map(|id| fates[id].as_str()), ["Queued", "Succeeded", "Gone"]);
+    assert_eq!([ids[0], ids[3], &gone].map(|id| fates[id].as_str()), ["Waiting", "Succeeded", "Gone(Deleted)"]);
     let reset = Options { attempts: Some(Attempts::Reset), ..Options::default() };
     assert_eq!(shop.act(Action::Replay, &[&id("payments", 4)], reset).await[&id("payments", 4)], JobResult::Done);
     let left = "select retry_count || ' ' || retry_limit || ' ' || (started_on is null) from boss.job where id::text like '%004'";

@@ -64,7 +64,7 @@ async fn a_replay_is_its_own_retry_and_wakes_those_who_listen() {
     assert_eq!(why(&shop.act(Action::Replay, &["1"], Options::default()).await["1"]), "changed meanwhile");
     assert_eq!(
         shop.fates(&["1", "10", "12", "3", "999"]).await.into_values().collect::<Vec<_>>(),
-        ["Queued", "Succeeded", "Running", "DeadAgain(None)", "Gone"]
+        ["Waiting", "Succeeded", "Running", "DiedAgain(None)", "Gone(Deleted)"]
     );
 }
 

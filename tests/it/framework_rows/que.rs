@@ -6,7 +6,7 @@ use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::domain::outcome::ReplayOutcome;
+use dlq_tui::domain::outcome::{GoneMeaning, ReplayOutcome};
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use serde_json::json;
 
@@ -189,7 +189,7 @@ async fn a_job_whose_id_another_session_holds_is_left_alone_by_every_verb_and_by
         ReplayOutcome::Waiting,
         ReplayOutcome::DiedAgain(Some(class)),
         ReplayOutcome::Succeeded,
-        ReplayOutcome::Gone,
+        ReplayOutcome::Gone(GoneMeaning::Succeeded),
     ] = fates.as_slice()
     else {
         panic!("{fates:?}")

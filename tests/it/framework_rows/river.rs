@@ -6,7 +6,7 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::domain::outcome::ReplayOutcome;
+use dlq_tui::domain::outcome::{GoneMeaning, ReplayOutcome};
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::{Cursor, Sort, Store};
 use serde_json::json;
@@ -222,7 +222,7 @@ async fn discarded_jobs_come_back_as_they_were_and_outcomes_are_told() {
             ReplayOutcome::Succeeded,
             cancelled,
             dead,
-            ReplayOutcome::Gone
+            ReplayOutcome::Gone(GoneMeaning::Deleted)
         ]
     );
     let user = User::of(&db);

@@ -6,7 +6,7 @@ use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::domain::outcome::ReplayOutcome;
+use dlq_tui::domain::outcome::{GoneMeaning, ReplayOutcome};
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use serde_json::{Map, Value, json};
 
@@ -264,7 +264,7 @@ async fn what_became_of_jobs_is_told_and_what_a_worker_has_is_not_taken_back() {
             ReplayOutcome::Succeeded,
             ReplayOutcome::DiedAgain(Some(class)),
             ReplayOutcome::Waiting,
-            ReplayOutcome::Gone,
+            ReplayOutcome::Gone(GoneMeaning::Deleted),
         ] = fates[..]
         else {
             panic!("{name}: {fates:?}")
@@ -312,7 +312,7 @@ async fn a_job_that_is_retried_as_another_is_told_by_the_newest_of_its_line() {
             "insert into solid_queue_jobs (id, {columns}) select 90, {columns} from solid_queue_jobs where id = 9"
         ))
         .await;
-        assert_eq!(fate().await, ReplayOutcome::Waiting, "{name}");
+        assert_eq!(fate().await, ReplayOutcome::Retrying(None), "{name}");
         db.execute(&format!(
             "insert into solid_queue_claimed_executions (job_id, process_id, created_at) values (90, 1, {now})"
         ))

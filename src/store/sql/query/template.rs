@@ -1,5 +1,7 @@
 //! Statements of adapter files, filled in.
 
+use std::time::Duration;
+
 use crate::adapter::{FieldKind, Part, Piece, pieces};
 use crate::db::{Bind, Statement};
 use crate::domain::time::Timestamp;
@@ -7,6 +9,9 @@ use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{BatchColumns, BatchRow};
 use crate::store::sql::query::columns::contract;
 use crate::store::sql::query::layout::Layout;
+
+/// How far the clock of a worker, which says when a job died, may be behind the database's.
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
 /// What a statement's placeholders stand for.
 #[derive(Clone, Copy)]
@@ -65,6 +70,17 @@ fn touched(layout: &Layout) -> String {
     }
 }
 
+/// Writes whether a row died since the first job of the batch was replayed.
+fn died_since_replay(sql: &mut Sql, fill: &Fill<'_>) {
+    let replayed_at = fill.batch.iter().filter_map(|row| row.run_after).min();
+    match (fill.layout.part(Part::At), replayed_at) {
+        (Some(at), Some(replayed_at)) => {
+            fill.layout.dialect.at_or_after(sql, &at.raw, at.kind, replayed_at.before(MAX_CLOCK_SKEW));
+        }
+        _ => drop(sql.push("1 = 0")),
+    }
+}
+
 /// Pushes text with its placeholders filled in.
 pub(crate) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
     let (layout, dialect) = (fill.layout, fill.layout.dialect);
@@ -107,6 +123,7 @@ pub(crate) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
                 let place = sql.bind(Bind::Text(fill.to_queue.map(str::to_owned)));
                 sql.push(&dialect.cast(&place, FieldKind::Text));
             }
+            Piece::Hole("died_since_replay") => died_since_replay(&mut *sql, fill),
             Piece::Hole("once") => drop(sql.push(if fill.once { "1 = 1" } else { "1 = 0" })),
             Piece::Hole(hole) => {
                 // `run_after` and `run_after_utc`: the file was validated, there are no others.

@@ -7,7 +7,6 @@ use crate::adapter::FieldKind;
 use crate::db::cells::{Cells, on_axis};
 use crate::domain::job::JobId;
 use crate::domain::outcome::ReplayOutcome;
-use crate::domain::text::Untrusted;
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
@@ -144,6 +143,7 @@ impl<'s> Reader<'s> {
     ) -> Result<Vec<(JobId, ReplayOutcome)>> {
         let unknown = || ids.iter().map(|id| (id.clone(), ReplayOutcome::Unknown)).collect();
         let Some(outcome) = &self.context.layout.spec.outcome else { return Ok(unknown()) };
+        let gone = self.context.layout.spec.replayed.gone;
         let needs_target = outcome.get_ref().contains("{target}");
         let valid = self.context.valid(ids);
         if valid.is_empty() || (needs_target && self.context.destination.table().is_none()) {
@@ -177,7 +177,10 @@ impl<'s> Reader<'s> {
                 let mut cells = Cells::new(row);
                 let (id, word, error) = (cells.text()?, cells.text()?, cells.untrusted()?);
                 if let Some(id) = id {
-                    let fate = outcome_of(word.as_deref().unwrap_or_default(), error)?;
+                    let word = word.unwrap_or_default();
+                    let fate = ReplayOutcome::from_statement(&word, error, gone).ok_or_else(|| {
+                        SourceError::Layout(format!("the outcome statement returned the unknown word `{word}`"))
+                    })?;
                     let told = fates.remove(&id).map_or_else(|| fate.clone(), |other| either(other, fate.clone()));
                     fates.insert(id, told);
                 }
@@ -263,18 +266,7 @@ fn either(one: ReplayOutcome, other: ReplayOutcome) -> ReplayOutcome {
     match (one, other) {
         (one, other) if one == other => one,
         (ReplayOutcome::DiedAgain(_), ReplayOutcome::DiedAgain(_)) => ReplayOutcome::DiedAgain(None),
+        (ReplayOutcome::Retrying(_), ReplayOutcome::Retrying(_)) => ReplayOutcome::Retrying(None),
         _ => ReplayOutcome::Unknown,
     }
-}
-
-fn outcome_of(word: &str, error: Option<Untrusted>) -> Result<ReplayOutcome> {
-    Ok(match word {
-        "queued" => ReplayOutcome::Waiting,
-        "running" => ReplayOutcome::Running,
-        "succeeded" => ReplayOutcome::Succeeded,
-        "dead" => ReplayOutcome::DiedAgain(error),
-        "gone" => ReplayOutcome::Gone,
-        "unknown" => ReplayOutcome::Unknown,
-        other => return Err(SourceError::Layout(format!("the outcome statement returned the fate `{other}`"))),
-    })
 }
