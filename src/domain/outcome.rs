@@ -1,7 +1,8 @@
 //! The outcome of a replayed job.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use super::histogram::grouped;
 use super::text::Untrusted;
 
 /// Where a replayed job has got to.
@@ -19,6 +20,8 @@ pub enum ReplayOutcome {
     DiedAgain(Option<Untrusted>),
     /// No longer in the store, and what that means there.
     Gone(GoneMeaning),
+    /// Its replay was undone: it is dead as before.
+    TakenBack,
     /// The layout cannot tell.
     Unknown,
 }
@@ -35,6 +38,53 @@ pub enum GoneMeaning {
 }
 
 impl ReplayOutcome {
+    /// The word that the ledger keeps.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Retrying(_) => "retrying",
+            Self::Succeeded => "succeeded",
+            Self::DiedAgain(_) => "died_again",
+            Self::Gone(GoneMeaning::Succeeded) => "gone_succeeded",
+            Self::Gone(GoneMeaning::Deleted) => "gone",
+            Self::TakenBack => "taken_back",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The outcome that the ledger kept.
+    pub fn from_word(word: &str, error_class: Option<Untrusted>) -> Self {
+        match word {
+            "gone_succeeded" => Self::Gone(GoneMeaning::Succeeded),
+            "taken_back" => Self::TakenBack,
+            // A word of a later version is not known to this one.
+            word => Self::from_statement(word, error_class, GoneMeaning::Deleted).unwrap_or(Self::Unknown),
+        }
+    }
+
+    /// The error class of the last failure since the replay, where there was one and it is known.
+    pub fn error_class(&self) -> Option<&Untrusted> {
+        match self {
+            Self::Retrying(class) | Self::DiedAgain(class) => class.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether it stays as it is. What is deleted, finished or dead changes only by another action, which is not part of this
+    /// replay.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Succeeded | Self::DiedAgain(_) | Self::Gone(_) | Self::TakenBack)
+    }
+
+    /// What is known once a later answer is there. A job that failed since its replay does not go back to waiting: its next
+    /// attempt is due, or was scheduled.
+    pub fn followed_by(&self, later: Self) -> Self {
+        match (self, later) {
+            (Self::Retrying(class), Self::Waiting) => Self::Retrying(class.clone()),
+            (_, later) => later,
+        }
+    }
     /// Reads what the outcome statement of an adapter returned: a word, and an error class. `gone` is what the adapter says
     /// of jobs without a row. `None` where the word is unknown.
     pub fn from_statement(word: &str, error_class: Option<Untrusted>, gone: GoneMeaning) -> Option<Self> {
@@ -53,6 +103,113 @@ impl ReplayOutcome {
     }
 }
 
+/// Error classes of jobs that died again which are told apart; the rarest are summed up.
+const CLASSES: usize = 20;
+
+/// The replayed jobs of a run by their outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OutcomeCounts {
+    /// All of them.
+    pub replayed: u64,
+    /// In the live queue, and not yet started.
+    pub waiting: u64,
+    /// A worker has them.
+    pub running: u64,
+    /// Failed since the replay, and wait for their next attempt.
+    pub retrying: u64,
+    /// Finished without an error.
+    pub succeeded: u64,
+    /// No longer in the store, where that means that they succeeded.
+    pub gone_succeeded: u64,
+    /// Died again with the class that they had died of before.
+    pub died_same: u64,
+    /// Died again with another class, or one that the layout does not tell.
+    pub died_other: u64,
+    /// No longer in the store, where that means that they were deleted.
+    pub gone: u64,
+    /// Their replay was undone.
+    pub taken_back: u64,
+    /// The layout cannot tell, or they were not asked about yet.
+    pub unknown: u64,
+    /// Those that died again, by error class; the most frequent first.
+    pub died_by_class: Vec<(Option<String>, u64)>,
+}
+
+impl OutcomeCounts {
+    /// Counts `n` jobs that had died of `before`.
+    pub fn add(&mut self, before: Option<&Untrusted>, outcome: &ReplayOutcome, n: u64) {
+        *match outcome {
+            ReplayOutcome::Waiting => &mut self.waiting,
+            ReplayOutcome::Running => &mut self.running,
+            ReplayOutcome::Retrying(_) => &mut self.retrying,
+            ReplayOutcome::Succeeded => &mut self.succeeded,
+            ReplayOutcome::DiedAgain(Some(now)) if Some(now) == before => &mut self.died_same,
+            ReplayOutcome::DiedAgain(_) => &mut self.died_other,
+            ReplayOutcome::Gone(GoneMeaning::Succeeded) => &mut self.gone_succeeded,
+            ReplayOutcome::Gone(GoneMeaning::Deleted) => &mut self.gone,
+            ReplayOutcome::TakenBack => &mut self.taken_back,
+            ReplayOutcome::Unknown => &mut self.unknown,
+        } += n;
+        if let ReplayOutcome::DiedAgain(class) = outcome {
+            let class = class.as_ref().map(|class| class.exact().to_owned());
+            match self.died_by_class.iter_mut().find(|(known, _)| *known == class) {
+                Some((_, known)) => *known += n,
+                None => self.died_by_class.push((class, n)),
+            }
+            self.died_by_class.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        }
+    }
+
+    /// Jobs that died again, of whatever.
+    pub fn died(&self) -> u64 {
+        self.died_same + self.died_other
+    }
+
+    /// Jobs that succeeded: those that were seen to, and those that are gone where that means it.
+    pub fn ok(&self) -> u64 {
+        self.succeeded + self.gone_succeeded
+    }
+
+    /// Jobs of which more will be known: they wait, run, or are retried.
+    pub fn open(&self) -> u64 {
+        self.waiting + self.running + self.retrying
+    }
+
+    /// Jobs that died again by error class, the most frequent first.
+    pub fn died_by_class(&self) -> impl Iterator<Item = (Option<Untrusted>, u64)> {
+        self.died_by_class.iter().map(|(class, n)| (class.as_deref().map(Untrusted::from), *n))
+    }
+
+    /// One short line: `7 ok, 3 died again`. Empty where nothing is known.
+    pub fn summary(&self) -> String {
+        let parts = [
+            (self.ok(), "ok"),
+            (self.died(), "died again"),
+            (self.retrying, "retrying"),
+            (self.running, "running"),
+            (self.waiting, "waiting"),
+            (self.gone, "deleted"),
+            (self.taken_back, "taken back"),
+            (self.unknown, "unknown"),
+        ];
+        let named = parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{} {word}", grouped(n)));
+        named.collect::<Vec<_>>().join(", ")
+    }
+
+    /// As the ledger keeps it.
+    pub fn to_json(&self) -> String {
+        let mut short = self.clone();
+        short.died_by_class.truncate(CLASSES);
+        serde_json::to_string(&short).unwrap_or_default()
+    }
+
+    /// What the ledger kept.
+    pub fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,5 +222,50 @@ mod tests {
         assert_eq!(read("gone"), Some(ReplayOutcome::Gone(GoneMeaning::Succeeded)));
         assert_eq!(read("deleted"), Some(ReplayOutcome::Gone(GoneMeaning::Deleted)));
         assert_eq!(read("finished"), None);
+    }
+
+    #[test]
+    fn what_the_ledger_kept_is_read_back() {
+        let class = || Some(Untrusted::from("KeyError"));
+        for outcome in [
+            ReplayOutcome::Waiting,
+            ReplayOutcome::Running,
+            ReplayOutcome::Retrying(class()),
+            ReplayOutcome::Succeeded,
+            ReplayOutcome::DiedAgain(class()),
+            ReplayOutcome::Gone(GoneMeaning::Succeeded),
+            ReplayOutcome::Gone(GoneMeaning::Deleted),
+            ReplayOutcome::TakenBack,
+            ReplayOutcome::Unknown,
+        ] {
+            assert_eq!(ReplayOutcome::from_word(outcome.word(), outcome.error_class().cloned()), outcome);
+        }
+    }
+
+    #[test]
+    fn a_job_that_failed_does_not_go_back_to_waiting() {
+        let failed = ReplayOutcome::Retrying(Some("KeyError".into()));
+        assert_eq!(failed.followed_by(ReplayOutcome::Waiting), failed);
+        assert_eq!(failed.followed_by(ReplayOutcome::Running), ReplayOutcome::Running);
+        assert_eq!(ReplayOutcome::Waiting.followed_by(failed.clone()), failed);
+    }
+
+    #[test]
+    fn the_short_line_names_what_there_is_and_splits_deaths_by_class() {
+        let mut counts = OutcomeCounts { replayed: 10, ..OutcomeCounts::default() };
+        assert_eq!(counts.summary(), "");
+        let before = Untrusted::from("KeyError");
+        counts.add(Some(&before), &ReplayOutcome::Gone(GoneMeaning::Succeeded), 6);
+        counts.add(Some(&before), &ReplayOutcome::Succeeded, 1);
+        counts.add(Some(&before), &ReplayOutcome::DiedAgain(Some("TypeError".into())), 1);
+        counts.add(Some(&before), &ReplayOutcome::DiedAgain(Some("KeyError".into())), 2);
+        assert_eq!(counts.summary(), "7 ok, 3 died again");
+        assert_eq!((counts.died_same, counts.died_other, counts.open()), (2, 1, 0));
+        let classes: Vec<(String, u64)> = counts
+            .died_by_class()
+            .map(|(class, n)| (class.map_or_else(String::new, |c| c.exact().to_owned()), n))
+            .collect();
+        assert_eq!(classes, [("KeyError".to_owned(), 2), ("TypeError".to_owned(), 1)]);
+        assert_eq!(OutcomeCounts::from_json(&counts.to_json()), Some(counts));
     }
 }

@@ -11,6 +11,7 @@ use super::error::{LedgerError, Result};
 use super::health::LedgerHealth;
 use super::history::JobHistory;
 use super::model::RunId;
+use super::outcomes::ReplayOutcomes;
 use super::reveal_log::RevealLog;
 use super::runs::{RunLocks, Runs};
 use super::snapshots::RowSnapshots;
@@ -103,6 +104,11 @@ impl Ledger {
     /// The frozen jobs of the runs of this record.
     pub fn cohorts(&self) -> Cohorts<'_> {
         Cohorts { home: &self.home }
+    }
+
+    /// The outcomes of the replayed jobs of this record.
+    pub fn outcomes(&self) -> ReplayOutcomes<'_> {
+        ReplayOutcomes { home: &self.home }
     }
 
     /// The batches of the runs of this record.

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
+use crate::domain::outcome::OutcomeCounts;
 use crate::domain::run_options::Options;
 use crate::domain::run_options::destination::Destination;
 use crate::domain::text::Untrusted;
@@ -183,6 +184,8 @@ pub struct Run {
     pub ended_at: Option<Timestamp>,
     /// What became of its jobs.
     pub tally: RunTally,
+    /// The outcomes of its replayed jobs, when they were last asked for; `None` where they never were.
+    pub outcomes: Option<OutcomeCounts>,
 }
 
 impl Run {

@@ -56,6 +56,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(6, "0006_lineage"),
     migration!(7, local "0007_reveals"),
     migration!(8, sqlite "0008_keys"),
+    migration!(9, "0009_outcomes"),
 ];
 
 /// The table of versions; the operator's own file keeps them elsewhere.

@@ -12,6 +12,7 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
 
+mod replayed;
 mod settling;
 
 const T: Timestamp = Timestamp(1_795_144_329_000_000);

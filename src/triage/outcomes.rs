@@ -1,122 +1,116 @@
-//! The outcome board: where the jobs of a run have got to.
+//! Asks where the replayed jobs of a run have got to, and keeps the answers in the ledger.
+
+use std::collections::HashMap;
 
 use super::StoreContext;
 use crate::domain::job::JobId;
-use crate::domain::outcome::{GoneMeaning, ReplayOutcome};
-use crate::domain::text::Untrusted;
-use crate::ledger::{CohortPart, Ledger, RunId, RunJob};
+use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
+use crate::ledger::{Ledger, ReplayedJob, RunId};
 use crate::store::{Budget, SourceError};
 use crate::triage::freeze::PlanError;
 
-/// Jobs that are asked about in one call.
-const ASKED: usize = 500;
+/// Jobs that are asked about in one statement.
+const STEP: usize = 500;
+/// Steps of one poll: the next one goes on with the jobs behind.
+const STEPS_PER_POLL: usize = 20;
 
-/// The board of a run, or of as many of its jobs as were asked about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OutcomeCounts {
-    /// Jobs asked about so far.
-    pub asked: u64,
-    /// Wait in the live queue.
-    pub waiting: u64,
-    /// A worker has them.
-    pub running: u64,
-    /// Failed again, and wait for their next attempt.
-    pub retrying: u64,
-    /// Finished, as far as the layout can tell.
-    pub succeeded: u64,
-    /// No longer in the store, where that means that they succeeded.
-    pub gone_succeeded: u64,
-    /// Died again with the class they had died of before.
-    pub died_same: u64,
-    /// Died again of something else, or of what the layout does not tell.
-    pub died_other: u64,
-    /// No longer in the store, where that means that they were deleted.
-    pub gone: u64,
-    /// The layout cannot tell.
-    pub unknown: u64,
+/// Follows the outcomes of one run, a poll at a time.
+#[derive(Debug)]
+pub struct OutcomePoll {
+    run: RunId,
+    /// The place of the last job that was asked about; 0 is the start.
+    after: i64,
 }
 
-impl OutcomeCounts {
-    /// Jobs that died again, of whatever.
-    pub fn returned(&self) -> u64 {
-        self.died_same + self.died_other
+impl OutcomePoll {
+    /// Begins with the first job of a run.
+    pub fn new(run: RunId) -> Self {
+        Self { run, after: 0 }
     }
 
-    fn count(&mut self, before: Option<&Untrusted>, fate: &ReplayOutcome) {
-        self.asked += 1;
-        *match fate {
-            ReplayOutcome::Waiting => &mut self.waiting,
-            ReplayOutcome::Running => &mut self.running,
-            ReplayOutcome::Retrying(_) => &mut self.retrying,
-            ReplayOutcome::Succeeded => &mut self.succeeded,
-            ReplayOutcome::Gone(GoneMeaning::Succeeded) => &mut self.gone_succeeded,
-            ReplayOutcome::DiedAgain(Some(now)) if Some(now) == before => &mut self.died_same,
-            ReplayOutcome::DiedAgain(_) => &mut self.died_other,
-            ReplayOutcome::Gone(GoneMeaning::Deleted) => &mut self.gone,
-            ReplayOutcome::Unknown => &mut self.unknown,
-        } += 1;
+    /// Asks about jobs of the run whose outcome can still change, 10,000 at most, and keeps what has changed. Returns the
+    /// counts of the whole run.
+    ///
+    /// # Errors
+    /// When the source or the ledger cannot be read, the ledger cannot be written, or the caller cancels.
+    pub async fn poll(
+        &mut self,
+        desk: &StoreContext,
+        ledger: &Ledger,
+        budget: &Budget,
+    ) -> Result<OutcomeCounts, PlanError> {
+        let ledger = &ledger.of(&self.run).await?;
+        // A layout that can tell nothing is not asked.
+        let steps = if desk.store.info().capabilities.outcomes_unknown.is_some() { 0 } else { STEPS_PER_POLL };
+        for _ in 0..steps {
+            let jobs = ledger.outcomes().open_jobs(&self.run, self.after, STEP).await?;
+            self.after = jobs.last().filter(|_| jobs.len() == STEP).map_or(0, |last| last.ord);
+            if budget.cancel.is_cancelled() {
+                return Err(SourceError::Cancelled.into());
+            }
+            let changed = if jobs.is_empty() { Vec::new() } else { self.ask(desk, ledger, &jobs, budget).await? };
+            if !changed.is_empty() {
+                ledger.outcomes().record(&self.run, &changed, desk.store.clock()).await?;
+            }
+            if self.after == 0 {
+                break;
+            }
+        }
+        Ok(ledger.outcomes().count(&self.run).await?)
+    }
+
+    /// Whether every open job was asked about since the last time that this was so.
+    pub fn is_through(&self) -> bool {
+        self.after == 0
+    }
+
+    /// The outcomes of these jobs that are other than those that are kept.
+    async fn ask(
+        &self,
+        desk: &StoreContext,
+        ledger: &Ledger,
+        jobs: &[ReplayedJob],
+        budget: &Budget,
+    ) -> Result<Vec<(i64, ReplayOutcome)>, PlanError> {
+        let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
+        let mut known = ledger.outcomes().from_later_runs(&self.run, &ids).await?;
+        let ids: Vec<JobId> = ids.into_iter().filter(|id| !known.contains_key(id)).collect();
+        let kept = match desk.store.info().capabilities.outcomes_need_copies {
+            true => ledger.snapshots().get(&self.run, &ids).await?,
+            false => Vec::new(),
+        };
+        let told: HashMap<JobId, ReplayOutcome> = match ids.is_empty() {
+            true => HashMap::new(),
+            false => desk.store.outcomes(&ids, &kept, budget).await?.into_iter().collect(),
+        };
+        known.extend(told);
+        let mut changed = Vec::new();
+        for job in jobs {
+            let now = known.remove(&job.id).unwrap_or(ReplayOutcome::Unknown);
+            let now = job.last.as_ref().map_or_else(|| now.clone(), |last| last.followed_by(now.clone()));
+            if job.last.as_ref() != Some(&now) {
+                changed.push((job.ord, now));
+            }
+        }
+        Ok(changed)
     }
 }
 
-/// Asks where the done jobs of a run have got to: all of them, or the first `limit`. `on_step` gets the board so far.
+/// Asks once about every job of a run whose outcome can still change.
 ///
 /// # Errors
-/// When the source or the ledger cannot be read, or the caller cancels.
+/// As [`OutcomePoll::poll`].
 pub async fn count_outcomes(
     desk: &StoreContext,
     ledger: &Ledger,
     run: &RunId,
-    limit: Option<u64>,
     budget: &Budget,
-    mut on_step: impl FnMut(&OutcomeCounts) + Send,
 ) -> Result<OutcomeCounts, PlanError> {
-    let ledger = &ledger.of(run).await?;
-    let (mut board, mut after) = (OutcomeCounts::default(), 0);
+    let mut poll = OutcomePoll::new(run.clone());
     loop {
-        let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(board.asked));
-        let n = usize::try_from(left).unwrap_or(usize::MAX).min(ASKED);
-        let jobs = if n == 0 { Vec::new() } else { ledger.cohorts().jobs(run, CohortPart::Done, after, n).await? };
-        let Some(last) = jobs.last() else { return Ok(board) };
-        after = last.ord;
-        if budget.cancel.is_cancelled() {
-            return Err(SourceError::Cancelled.into());
+        let counts = poll.poll(desk, ledger, budget).await?;
+        if poll.is_through() {
+            return Ok(counts);
         }
-        let kept = match desk.store.info().capabilities.outcomes_need_copies {
-            true => ledger.snapshots().get(run, &jobs.iter().map(|job| job.id.clone()).collect::<Vec<_>>()).await?,
-            false => Vec::new(),
-        };
-        ask(desk, &jobs, &kept, budget, &mut board).await?;
-        on_step(&board);
-    }
-}
-
-async fn ask(
-    desk: &StoreContext,
-    jobs: &[RunJob],
-    kept: &[(JobId, String)],
-    budget: &Budget,
-    board: &mut OutcomeCounts,
-) -> Result<(), SourceError> {
-    let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-    let told = desk.store.outcomes(&ids, kept, budget).await?;
-    let told: std::collections::HashMap<JobId, ReplayOutcome> = told.into_iter().collect();
-    for job in jobs {
-        board.count(job.error_class.as_ref(), told.get(&job.id).unwrap_or(&ReplayOutcome::Unknown));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_job_that_died_again_is_told_by_whether_the_error_is_the_same() {
-        let mut board = OutcomeCounts::default();
-        let before = Untrusted::from("Boom");
-        board.count(Some(&before), &ReplayOutcome::DiedAgain(Some("Boom".into())));
-        board.count(Some(&before), &ReplayOutcome::DiedAgain(Some("Crash".into())));
-        board.count(None, &ReplayOutcome::DiedAgain(None));
-        assert_eq!((board.asked, board.died_same, board.died_other, board.returned()), (3, 1, 2, 3));
     }
 }

@@ -1,9 +1,10 @@
 //! The outcome of replayed jobs in every layout, on rows as workers leave them.
 
 use dlq_tui::domain::action::Action;
+use dlq_tui::domain::outcome::OutcomeCounts;
 use dlq_tui::ledger::{CohortPart, Ledger, RunId};
 use dlq_tui::triage::StoreContext;
-use dlq_tui::triage::outcomes::{OutcomeCounts, count_outcomes};
+use dlq_tui::triage::outcomes::count_outcomes;
 
 use crate::fixtures::Layout;
 use crate::framework_rows::Shop;
@@ -13,7 +14,7 @@ use crate::harness::{Engine, TestDb, every_engine, every_server, postgres};
 use crate::run::{budget, desk, go, plan};
 
 async fn counts(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> OutcomeCounts {
-    count_outcomes(desk, ledger, run, None, &budget(), |_| {}).await.expect("the counts")
+    count_outcomes(desk, ledger, run, &budget()).await.expect("the counts")
 }
 
 /// Replays every dead job of a framework, has one of them fail as its workers record that, and expects that it is retrying.
@@ -21,7 +22,7 @@ async fn fails_once_and_waits(db: TestDb, adapter: &str, failure: &str) {
     let name = format!("{adapter} on {}", db.engine.name());
     let shop = Shop::on(db, adapter).await;
     let (run, tally) = shop.run(Action::Replay, "").await;
-    let replayed = OutcomeCounts { asked: tally.done, waiting: tally.done, ..OutcomeCounts::default() };
+    let replayed = OutcomeCounts { replayed: tally.done, waiting: tally.done, ..OutcomeCounts::default() };
     assert_eq!(counts(&shop.desk, &shop.ledger, &run).await, replayed, "{name}: what was only replayed has not failed");
     let jobs = shop.ledger.cohorts().jobs(&run, CohortPart::Done, 0, 1).await.expect("jobs");
     let id = jobs[0].id.as_str().rsplit('/').next().expect("an id").to_owned();
@@ -117,7 +118,7 @@ async fn followed(db: &TestDb, layout: Layout) {
     let desk = desk(&db.url, layout.table()).await;
     let run = plan(&desk, &ledger, "", Action::Replay).await.run;
     let replayed = go(&desk, &ledger, &run).await.run.tally.done;
-    let waiting = OutcomeCounts { asked: replayed, waiting: replayed, ..OutcomeCounts::default() };
+    let waiting = OutcomeCounts { replayed: replayed, waiting: replayed, ..OutcomeCounts::default() };
     let name = format!("{} on {}", layout.table(), db.engine.name());
     assert_eq!(counts(&desk, &ledger, &run).await, waiting, "{name}");
     let table = if layout == Layout::DlqEvents { "dlq_events" } else { "jobs" };
@@ -170,6 +171,7 @@ async fn followed(db: &TestDb, layout: Layout) {
     for statement in statements {
         db.execute(&statement).await;
     }
+    let now = counts(&desk, &ledger, &run).await;
     let by_row = u64::from(layout == Layout::DlqEvents);
     let wanted = OutcomeCounts {
         waiting: replayed - 4,
@@ -180,7 +182,18 @@ async fn followed(db: &TestDb, layout: Layout) {
         died_other: 1 - by_row,
         succeeded: by_row,
         gone_succeeded: 1 - by_row,
+        died_by_class: now.died_by_class.clone(),
         ..waiting
     };
-    assert_eq!(counts(&desk, &ledger, &run).await, wanted, "{name}");
+    assert_eq!(now, wanted, "{name}");
+    assert!(by_row == 1 || now.died_by_class == [(Some("ElseError".to_owned()), 1)], "{name}: {now:?}");
+    // What is settled stays as it was seen, also when the rows are gone.
+    let table = if by_row == 1 { "dlq_events" } else { "jobs" };
+    db.execute(&format!("delete from {table}")).await;
+    db.execute(&format!("delete from {}", layout.table())).await;
+    let after = counts(&desk, &ledger, &run).await;
+    assert_eq!((after.died(), &after.died_by_class, after.succeeded), (1, &now.died_by_class, now.succeeded), "{name}");
+    assert_eq!(after.open(), 0, "{name}");
+    let kept = ledger.runs().get(&run).await.expect("a run").outcomes.expect("the counts");
+    assert_eq!(kept.died(), 1, "{name}: the run has them without a question");
 }

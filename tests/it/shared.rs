@@ -9,6 +9,7 @@ use dlq_tui::db::target::Target;
 use dlq_tui::db::{Engine, EngineOptions, Statement};
 use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::job::{JobId, State};
+use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
@@ -155,6 +156,18 @@ async fn a_run_is_told_the_same_by_every_engine() {
         assert_eq!((stopped.state, stopped.tally.done, stopped.tally.not_started), (RunState::Stopped, 3, 6), "{told}");
         assert_eq!(stopped.tally.failed, [(Untrusted::from("no\u{2400} such\nqueue"), 1)], "{told}");
         assert!(stopped.tally.adds_up(), "{told}");
+        let seen = [(1, ReplayOutcome::DiedAgain(Some("Error0".into()))), (2, ReplayOutcome::Retrying(None))];
+        ledger.outcomes().record(&run, &seen, T).await.expect("recorded");
+        let counts = ledger.outcomes().count(&run).await.expect("counts");
+        assert_eq!(
+            (counts.replayed, counts.died_same, counts.retrying, counts.unknown, &counts.died_by_class[..]),
+            (3, 1, 1, 1, &[(Some("Error0".to_owned()), 1)][..]),
+            "{told}"
+        );
+        let open = ledger.outcomes().open_jobs(&run, 0, 9).await.expect("jobs");
+        assert_eq!(open.iter().map(|job| job.ord).collect::<Vec<_>>(), [2, 4], "{told}");
+        assert!(ledger.outcomes().from_later_runs(&run, &ids).await.expect("nothing").is_empty(), "{told}");
+        assert_eq!(ledger.runs().get(&run).await.expect("the run").outcomes, Some(counts), "{told}");
         hold.release().await;
         let runs = ledger.runs().latest(9).await.expect("runs");
         assert_eq!(runs.iter().map(|run| &run.id).collect::<Vec<_>>(), [&other, &run], "{told}");

@@ -252,7 +252,7 @@ impl Evidence {
                     | ReplayOutcome::Succeeded
                     | ReplayOutcome::DiedAgain(_),
                 ) => seen(id),
-                Some(ReplayOutcome::Gone(_) | ReplayOutcome::Unknown) | None => {
+                Some(ReplayOutcome::Gone(_) | ReplayOutcome::TakenBack | ReplayOutcome::Unknown) | None => {
                     (id, JobResult::Failed(VANISHED.into())).into()
                 }
             },

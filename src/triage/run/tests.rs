@@ -166,9 +166,7 @@ async fn a_job_in_doubt_is_looked_for_by_what_was_kept_of_it() {
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
-    let board =
-        count_outcomes(&bench.fake.desk(), &bench.ledger, &run, None, &Budget::new(Duration::from_secs(9)), |_| {})
-            .await;
+    let board = count_outcomes(&bench.fake.desk(), &bench.ledger, &run, &Budget::new(Duration::from_secs(9))).await;
     assert_eq!(board.unwrap().waiting, 25);
 }
 

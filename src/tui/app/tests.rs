@@ -273,6 +273,7 @@ fn run(id: &str) -> Run {
         started_at: None,
         ended_at: None,
         tally,
+        outcomes: None,
     }
 }
 

@@ -4,10 +4,11 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobId, MESSAGE_HEAD};
+use dlq_tui::domain::outcome::OutcomeCounts;
 use dlq_tui::domain::outcome::ReplayOutcome;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
-use dlq_tui::triage::outcomes::{OutcomeCounts, count_outcomes};
+use dlq_tui::triage::outcomes::count_outcomes;
 use serde_json::{Map, Value, json};
 
 use super::bench::{act, changes, checked, detail, detection, fixture, id, literal, toml_rows, undo, whole};
@@ -393,9 +394,8 @@ async fn where_a_replayed_job_has_got_to_is_found_by_its_uuid() {
         let shop = Shop::on(db, "laravel").await;
         let (run, tally) = shop.run(Action::Replay, "").await;
         let (db, name) = (&shop.db, shop.db.engine.name());
-        let board =
-            async || count_outcomes(&shop.desk, &shop.ledger, &run, None, &budget(), |_| {}).await.expect("a board");
-        let all = OutcomeCounts { asked: tally.done, waiting: tally.done, ..OutcomeCounts::default() };
+        let board = async || count_outcomes(&shop.desk, &shop.ledger, &run, &budget()).await.expect("a board");
+        let all = OutcomeCounts { replayed: tally.done, waiting: tally.done, ..OutcomeCounts::default() };
         assert_eq!(board().await, all, "{name}: {tally:?}");
         let of = |uuid: &str| format!("where payload like '%{uuid}%'");
         db.execute(&format!("update jobs set reserved_at = 1, attempts = 1 {}", of("26333ad4"))).await;
@@ -408,7 +408,14 @@ async fn where_a_replayed_job_has_got_to_is_found_by_its_uuid() {
         ))
         .await;
         db.execute(&format!("delete from jobs {}", of("8a8a1f60"))).await;
-        let wanted = OutcomeCounts { waiting: tally.done - 3, running: 1, gone_succeeded: 1, died_other: 1, ..all };
+        let wanted = OutcomeCounts {
+            waiting: tally.done - 3,
+            running: 1,
+            gone_succeeded: 1,
+            died_other: 1,
+            died_by_class: vec![(None, 1)],
+            ..all
+        };
         assert_eq!(board().await, wanted, "{name}");
         // Of a job of which nothing is kept nobody knows.
         let ids = ["1", "99"].map(JobId::new);

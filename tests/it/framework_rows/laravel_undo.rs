@@ -2,10 +2,11 @@
 
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::outcome::OutcomeCounts;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{RunId, RunTally};
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
-use dlq_tui::triage::outcomes::{OutcomeCounts, count_outcomes};
+use dlq_tui::triage::outcomes::count_outcomes;
 use dlq_tui::triage::plan::ActionScope;
 
 use super::bench::{changes, fixture, whole};
@@ -61,7 +62,7 @@ fn skipped(tally: &RunTally) -> Vec<(&str, u64)> {
 }
 
 async fn board(shop: &Shop, run: &RunId) -> OutcomeCounts {
-    count_outcomes(&shop.desk, &shop.ledger, run, None, &budget(), |_| {}).await.expect("a board")
+    count_outcomes(&shop.desk, &shop.ledger, run, &budget()).await.expect("a board")
 }
 
 #[tokio::test]
@@ -77,7 +78,7 @@ async fn undo_beside_a_copy_that_came_later_takes_neither() {
         assert_eq!((tally.done, failed(&tally)), (0, vec![(TWICE, 1)]), "{name}");
         assert_eq!(changes(&before, &whole(&shop.db, "jobs").await), Vec::<String>::new(), "{name}");
         assert_eq!(shop.db.count("failed_jobs").await, 0, "{name}");
-        let asked = OutcomeCounts { asked: 1, unknown: 1, ..OutcomeCounts::default() };
+        let asked = OutcomeCounts { replayed: 1, unknown: 1, ..OutcomeCounts::default() };
         assert_eq!(board(&shop, &run).await, asked, "{name}: which of the two is the replayed one?");
     }
 }
@@ -137,7 +138,7 @@ async fn jobs_are_found_by_the_uuid_of_the_payload() {
         assert!(warned, "{name}: {:?}", plan.warnings);
         let (run, tally) = shop.run(Action::Replay, "").await;
         assert_eq!(tally.done, 4, "{name}");
-        let board_now = OutcomeCounts { asked: 4, waiting: 3, unknown: 1, ..OutcomeCounts::default() };
+        let board_now = OutcomeCounts { replayed: 4, waiting: 3, unknown: 1, ..OutcomeCounts::default() };
         assert_eq!(board(&shop, &run).await, board_now, "{name}");
         let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), Action::Recall, Timestamp::now());
         let plan = freeze(&shop.desk, &shop.ledger, ask, &budget(), |_| {}).await.expect("a plan");
@@ -193,7 +194,7 @@ async fn undo_of_rows_that_together_exceed_a_packet_is_done() {
     let before = whole(&shop.db, "failed_jobs").await;
     let (run, tally) = shop.run(Action::Replay, "").await;
     assert_eq!(tally.done, 300);
-    let all = OutcomeCounts { asked: 300, waiting: 300, ..OutcomeCounts::default() };
+    let all = OutcomeCounts { replayed: 300, waiting: 300, ..OutcomeCounts::default() };
     assert_eq!(board(&shop, &run).await, all);
     let tally = shop.undo(&run).await;
     assert_eq!((tally.done, failed(&tally)), (300, Vec::new()));

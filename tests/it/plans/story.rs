@@ -154,7 +154,7 @@ impl Teller<'_> {
         let tally = go(self.desk, self.ledger, &plan.run).await.run.tally;
         assert!(tally.done > 0, "{}: {action}: {tally:?}", self.name);
         self.phase(&format!("what became of {action}")).await;
-        count_outcomes(self.desk, self.ledger, &plan.run, None, &budget(), |_| {}).await.expect("fates");
+        count_outcomes(self.desk, self.ledger, &plan.run, &budget()).await.expect("fates");
         let Some(back) = action.undone_by() else { return };
         self.phase(&format!("the undo of {action}")).await;
         let scope = ActionScope::Undo(plan.run.clone(), Vec::new());

@@ -136,7 +136,7 @@ async fn act(named: &str, store: SqlStore, jobs: &[JobId]) {
         let receipt = go(&desk, &ledger, &plan.run).await;
         assert!(receipt.halted.is_none(), "{named}: {action}: {receipt:?}");
         assert!(receipt.run.tally.done > 0, "{named}: {action}: {receipt:?}");
-        count_outcomes(&desk, &ledger, &plan.run, None, &budget(), |_| {}).await.expect("fates");
+        count_outcomes(&desk, &ledger, &plan.run, &budget()).await.expect("fates");
         let Some(back) = action.undone_by().filter(|back| refusal_of(&desk, *back).is_none()) else { continue };
         let plan =
             freeze(&desk, &ledger, ask(ActionScope::Undo(plan.run.clone(), Vec::new()), back), &budget(), |_| {}).await;

@@ -369,6 +369,7 @@ pub fn run() -> Run {
         started_at: Some(ago(48)),
         ended_at: Some(ago(3)),
         tally: tally(),
+        outcomes: None,
     }
 }
 

@@ -1,0 +1,130 @@
+//! The outcomes of replayed jobs, kept by job with the time at which they were seen.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::backend::{Backend, RowCells, int, limit, maybe, text, texts};
+use super::error::Result;
+use super::model::RunId;
+use crate::domain::action::Action;
+use crate::domain::job::{JobId, State};
+use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+
+/// Outcomes that do not change any more: these jobs are not asked about again.
+const FINAL: &str = "('succeeded', 'died_again', 'gone', 'gone_succeeded', 'taken_back')";
+
+/// The outcomes of the runs of a record.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayOutcomes<'a> {
+    pub(super) home: &'a Backend,
+}
+
+/// A replayed job whose outcome can still change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplayedJob {
+    /// Its place in the run, from 1; pass the last one on to read further.
+    pub ord: i64,
+    /// The job.
+    pub id: JobId,
+    /// What was seen last.
+    pub last: Option<ReplayOutcome>,
+}
+
+impl ReplayOutcomes<'_> {
+    /// Replayed jobs of a run whose outcome can still change, those after `after` (0 is the start); at most `n`.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn open_jobs(self, run: &RunId, after: i64, n: usize) -> Result<Vec<ReplayedJob>> {
+        let sql = format!(
+            "SELECT ord, job_id, replay_outcome, replay_error FROM {{run_jobs}} \
+             WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1 AND action = 'replay') AND ord > ?2 AND outcome = 'done' \
+             AND coalesce(replay_outcome, '') NOT IN {FINAL} ORDER BY ord LIMIT ?3"
+        );
+        let job = |row| {
+            let mut row = RowCells::of(row);
+            let (ord, id) = (row.int()?, JobId::new(row.text()?));
+            let (word, class) = (row.maybe_text()?, row.maybe_text()?.map(Untrusted::new));
+            Ok(ReplayedJob { ord, id, last: word.map(|word| ReplayOutcome::from_word(&word, class)) })
+        };
+        let rows = self.home.fetch(&sql, [text(&run.0), int(after), limit(n)]).await?;
+        rows.into_iter().map(job).collect()
+    }
+
+    /// What later runs of this record tell of the outcome of these jobs: a job that was dead when another run froze it had
+    /// died again by then, and one whose replay was undone is taken back. Their rows tell of the later run only.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn from_later_runs(self, run: &RunId, ids: &[JobId]) -> Result<HashMap<JobId, ReplayOutcome>> {
+        // What a source records itself is of that source, whatever its operators call it.
+        let same_source = if self.home.shared().is_some() { "" } else { "AND r.source = own.source" };
+        let sql = format!(
+            "SELECT j.job_id, r.action, j.state, j.error_class FROM (SELECT run, job_id, state, error_class FROM {{run_jobs}} \
+             WHERE job_id {{among ?2}} AND {{all_known ?2}} AND batch IS NOT NULL AND outcome = 'done') AS j \
+             JOIN {{runs}} AS r ON r.seq = j.run JOIN {{runs}} AS own ON own.id = ?1 \
+             WHERE r.seq > own.seq AND r.store = own.store {same_source} ORDER BY r.seq"
+        );
+        let rows = self.home.fetch(&sql, [text(&run.0), texts(ids.iter().map(JobId::as_str))]);
+        let mut told = HashMap::new();
+        for row in rows.await? {
+            let mut row = RowCells::of(row);
+            let (id, action, state) = (JobId::new(row.text()?), row.text()?, row.text()?);
+            let class = row.maybe_text()?.map(Untrusted::new);
+            let outcome = match (Action::from_word(&action), State::from_word(&state)) {
+                (Some(Action::Recall), _) => ReplayOutcome::TakenBack,
+                (Some(_), Some(State::Dead)) => ReplayOutcome::DiedAgain(class),
+                _ => continue,
+            };
+            told.entry(id).or_insert(outcome);
+        }
+        Ok(told)
+    }
+
+    /// Writes down outcomes that were seen at `at`, by the job's place in the run, and the counts of the run.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub async fn record(self, run: &RunId, seen: &[(i64, ReplayOutcome)], at: Timestamp) -> Result<()> {
+        let mut alike: BTreeMap<(&str, Option<&str>), Vec<String>> = BTreeMap::new();
+        for (ord, outcome) in seen {
+            let class = outcome.error_class().map(Untrusted::exact);
+            alike.entry((outcome.word(), class)).or_default().push(ord.to_string());
+        }
+        let mut tx = self.home.begin().await?;
+        for ((word, class), ords) in alike {
+            let sql = format!(
+                "UPDATE {{run_jobs}} SET replay_outcome = ?2, replay_error = ?3, outcome_at = ?4 \
+                 WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND ord IN ({})",
+                ords.join(", ")
+            );
+            tx.execute(&sql, [text(&run.0), text(word), maybe(class.map(str::to_owned)), int(at.0)]).await?;
+        }
+        tx.commit().await
+    }
+
+    /// Counts the outcomes of a run from its jobs, and keeps the counts with the run.
+    ///
+    /// # Errors
+    /// When the record cannot be read or written.
+    pub async fn count(self, run: &RunId) -> Result<OutcomeCounts> {
+        let rows = self.home.fetch(
+            "SELECT replay_outcome, replay_error, CASE WHEN replay_error = error_class THEN 1 ELSE 0 END, count(*) \
+             FROM {run_jobs} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) AND outcome = 'done' GROUP BY 1, 2, 3",
+            [text(&run.0)],
+        );
+        let mut counts = OutcomeCounts::default();
+        for row in rows.await? {
+            let mut row = RowCells::of(row);
+            let (word, class) = (row.maybe_text()?.unwrap_or_default(), row.maybe_text()?.map(Untrusted::new));
+            let (is_same, n) = (row.int()? == 1, row.count()?);
+            let before = class.clone().filter(|_| is_same);
+            counts.replayed += n;
+            counts.add(before.as_ref(), &ReplayOutcome::from_word(&word, class), n);
+        }
+        let keep = [text(&run.0), text(&counts.to_json())];
+        self.home.execute("UPDATE {runs} SET outcomes = ?2 WHERE id = ?1", keep).await?;
+        Ok(counts)
+    }
+}

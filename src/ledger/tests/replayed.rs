@@ -1,0 +1,90 @@
+//! The outcomes of replayed jobs on record.
+
+use super::*;
+use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
+
+/// A finished run over the first `n` jobs.
+async fn done(ledger: &Ledger, action: Action, n: usize) -> RunId {
+    let run = ledger.runs().create(&intent(action)).await.unwrap();
+    ledger.cohorts().add(&run, (0..n).map(frozen).collect()).await.unwrap();
+    ledger.cohorts().seal(&run).await.unwrap();
+    ledger.runs().start(&run, T).await.unwrap();
+    let (batch, ids) = begin(ledger, &run, n).await;
+    ledger.batches().finish(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    ledger.runs().end(&run, T).await.unwrap();
+    run
+}
+
+async fn open_ids(ledger: &Ledger, run: &RunId) -> Vec<String> {
+    let jobs = ledger.outcomes().open_jobs(run, 0, 99).await.unwrap();
+    jobs.into_iter().map(|job| job.id.as_str().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn what_is_final_is_not_asked_again_and_the_counts_stay_with_the_run() {
+    let (_folder, ledger) = open().await;
+    let run = done(&ledger, Action::Replay, 4).await;
+    assert_eq!(ledger.runs().get(&run).await.unwrap().outcomes, None);
+    assert_eq!(open_ids(&ledger, &run).await, ["0", "1", "2", "3"]);
+    let seen = [
+        (1, ReplayOutcome::Succeeded),
+        (2, ReplayOutcome::DiedAgain(Some("Error1".into()))),
+        (3, ReplayOutcome::Retrying(Some("Other".into()))),
+    ];
+    ledger.outcomes().record(&run, &seen, T).await.unwrap();
+    let counts = ledger.outcomes().count(&run).await.unwrap();
+    let wanted = OutcomeCounts {
+        replayed: 4,
+        retrying: 1,
+        succeeded: 1,
+        died_same: 1,
+        unknown: 1,
+        died_by_class: vec![(Some("Error1".to_owned()), 1)],
+        ..OutcomeCounts::default()
+    };
+    assert_eq!(counts, wanted);
+    assert_eq!(ledger.runs().get(&run).await.unwrap().outcomes, Some(wanted));
+    let open = ledger.outcomes().open_jobs(&run, 0, 99).await.unwrap();
+    assert_eq!(open.len(), 2);
+    assert_eq!(open[0].last, Some(ReplayOutcome::Retrying(Some("Other".into()))));
+    assert_eq!(open[1].last, None);
+}
+
+#[tokio::test]
+async fn only_a_replay_has_outcomes() {
+    let (_folder, ledger) = open().await;
+    let run = done(&ledger, Action::Discard, 2).await;
+    assert_eq!(open_ids(&ledger, &run).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_later_run_tells_what_the_rows_cannot_tell_any_more() {
+    let (_folder, ledger) = open().await;
+    let first = done(&ledger, Action::Replay, 3).await;
+    done(&ledger, Action::Replay, 1).await;
+    let undone = done(&ledger, Action::Recall, 2).await;
+    let ids: Vec<JobId> = ["0", "1", "2"].map(JobId::new).into();
+    let told = ledger.outcomes().from_later_runs(&first, &ids).await.unwrap();
+    // The first to come after it: the second replay found the job dead, and the undo took that one back.
+    assert_eq!(told.get(&ids[0]), Some(&ReplayOutcome::DiedAgain(Some("Error0".into()))));
+    assert_eq!(told.get(&ids[1]), Some(&ReplayOutcome::TakenBack));
+    assert_eq!(told.get(&ids[2]), None);
+    assert!(ledger.outcomes().from_later_runs(&undone, &ids).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_ledger_of_the_last_version_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite3");
+    let written = "INSERT INTO runs (seq, id, action, state, source, store, filter, resolved, os_user, database_user, host, \
+                   frozen_at, started_at, planned) VALUES (1, 'a', 'replay', 'finished', 'main', 's', '', '', 'ada', 'app', \
+                   'bastion', 1, 2, 1); \
+                   INSERT INTO run_jobs (run, ord, job_id, state, batch, outcome) VALUES (1, 1, '7', 'dead', 1, 'done')";
+    crate::ledger::backend::make_earlier(&path, 8, written).await;
+    let ledger = Ledger::open(&path).await.unwrap();
+    let run = RunId("a".into());
+    assert_eq!(ledger.runs().get(&run).await.unwrap().outcomes, None);
+    assert_eq!(open_ids(&ledger, &run).await, ["7"]);
+    ledger.outcomes().record(&run, &[(1, ReplayOutcome::Succeeded)], T).await.unwrap();
+    assert_eq!(ledger.outcomes().count(&run).await.unwrap().ok(), 1);
+}
