@@ -55,6 +55,11 @@ impl CliError {
         CliError { code: Code::Partly, message: message.into() }
     }
 
+    /// The time that was allowed is over.
+    pub fn timeout(message: impl Into<String>) -> CliError {
+        CliError { code: Code::Threshold, message: message.into() }
+    }
+
     /// Nothing was written, for a reason that the operator can do something about.
     pub fn refused(message: impl Into<String>) -> CliError {
         CliError { code: Code::Refused, message: message.into() }

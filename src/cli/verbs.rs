@@ -2,6 +2,7 @@
 
 pub(crate) mod ids;
 pub(crate) mod jobs;
+pub(crate) mod outcomes;
 pub(crate) mod progress_bar;
 pub(crate) mod purge;
 pub(crate) mod receipt;

@@ -304,6 +304,13 @@ pub struct RunsArgs {
     /// Lists who had secrets shown by `--reveal`, in place of the runs.
     #[arg(long, conflicts_with = "run")]
     pub reveals: bool,
+    /// Waits until all replayed jobs of the run have settled, with a line for each change. Exit code 3 if some died again or
+    /// cannot be told, and 5 if the time is over before.
+    #[arg(long, requires = "run", conflicts_with = "jobs")]
+    pub wait: bool,
+    /// How long to wait at the most, such as 10m.
+    #[arg(long, value_name = "DURATION", requires = "wait", value_parser = interval)]
+    pub timeout: Option<Duration>,
     /// Lists the jobs of the run, with what became of each.
     #[arg(long, requires = "run")]
     pub jobs: bool,

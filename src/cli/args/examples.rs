@@ -151,7 +151,10 @@ const EXAMPLES: Examples = &[
     (
         "runs",
         [
-            ("dlq-tui runs", "what was done lately"),
+            (
+                "dlq-tui runs r-20260101-120000-ab12 --wait --timeout 10m",
+                "wait for the outcome of a replay; exit code 3 if jobs died again",
+            ),
             ("dlq-tui runs r-20260101-120000-ab12 --jobs --part failed", "the jobs of one run that failed, and why"),
         ],
     ),

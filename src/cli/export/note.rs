@@ -8,6 +8,7 @@ use crate::cli::jobs::detail_text::{backtrace, pretty};
 use crate::cli::jobs::rows::SelectedRows;
 use crate::cli::output::say;
 use crate::cli::source::open::OpenedStore;
+use crate::cli::verbs::outcomes::what;
 use crate::cli::verbs::receipt::typed;
 use crate::config::mask_secrets;
 use crate::domain::display_rules::Notation;
@@ -139,26 +140,33 @@ async fn runs(out: &mut impl Write, opened: &OpenedStore) -> Result<()> {
     }
     let from = if is_shared { "" } else { " from here" };
     writeln!(out, "\n## What was done{from}\n")?;
-    writeln!(
-        out,
-        "| run | when | verb | planned | done | by | filter | reason |\n|---|---|---|---:|---:|---|---|---|"
-    )?;
+    writeln!(out, "| run | when | what | outcome | by | filter | reason |\n|---|---|---|---|---|---|---|")?;
     for run in runs {
-        let (intent, tally) = (&run.intent, &run.tally);
+        let intent = &run.intent;
         let filter = if intent.filter.is_empty() { String::new() } else { code(&typed(&intent.filter)) };
         writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {filter} | {} |",
+            "| {} | {} | {} | {} | {} | {filter} | {} |",
             run.id,
             intent.frozen_at.to_second(),
-            intent.action,
-            grouped(tally.planned),
-            grouped(tally.done),
+            what(&run),
+            plain(&outcome(&run)),
             plain(&intent.operator.user),
             plain(&typed(intent.reason.as_deref().unwrap_or_default())),
         )?;
     }
     Ok(())
+}
+
+/// What became of replayed jobs, when that was last asked for: the counts, and the classes of those that died again.
+fn outcome(run: &Run) -> String {
+    let Some(counts) = &run.outcomes else { return String::new() };
+    let class = |(class, n): &(Option<String>, u64)| {
+        format!("{} {}", class.as_deref().map_or("(no error class)".into(), typed), grouped(*n))
+    };
+    let classes: Vec<String> = counts.died_by_class.iter().take(NAMED).map(class).collect();
+    let classes = if classes.is_empty() { String::new() } else { format!(" ({})", classes.join(", ")) };
+    counts.summary() + &classes
 }
 
 /// A text that is no markup, on one line, also within a table.

@@ -15,9 +15,16 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::State;
+use crate::domain::outcome::OutcomeCounts;
 use crate::domain::text::{Clean, Untrusted};
+use crate::domain::time::Timestamp;
+use crate::ledger::Run;
 use crate::store::{HistogramQuery, SourceError};
 
+/// The time within which replays are counted.
+const DAY: Duration = Duration::from_secs(86_400);
+/// Runs that are searched for those.
+const RUNS: usize = 200;
 /// The window of growth.
 const GROWTH: Duration = Duration::from_secs(300);
 
@@ -28,6 +35,8 @@ pub(super) struct MetricsSample {
     queues: Option<Vec<(String, u64)>>,
     errors: Option<Vec<(String, u64)>>,
     growth: Option<u64>,
+    /// Replayed jobs by outcome, where a ledger tells.
+    replayed: Option<Vec<(&'static str, u64)>>,
     oldest: Option<Duration>,
     /// What it cost to take.
     pub(super) cost: Duration,
@@ -70,6 +79,7 @@ impl MetricsSample {
             queues,
             errors,
             growth: Some(growth),
+            replayed: replayed(opened, now).await,
             oldest: counted.first_seen().map(|at| at.age(now)),
             ..MetricsSample::default()
         })
@@ -96,6 +106,10 @@ impl MetricsSample {
         if let Some(n) = self.growth {
             let growth = gauge(&mut registry, "dlq_deaths_5m", "Jobs that died within five minutes and are dead");
             growth.set(to_gauge(n));
+        }
+        if let Some(replayed) = &self.replayed {
+            let about = "Jobs that were replayed within a day, by the outcome that was last seen";
+            family(&mut registry, "dlq_replayed_jobs", about, "outcome", replayed);
         }
         if let Some(age) = self.oldest {
             let oldest: Gauge<f64, AtomicU64> = Gauge::default();
@@ -129,6 +143,38 @@ fn to_gauge(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
+/// Jobs that were replayed within a day by their outcome, as the ledger has it: scrapes ask for none.
+async fn replayed(opened: &OpenedStore, now: Timestamp) -> Option<Vec<(&'static str, u64)>> {
+    let runs = opened.ledger().await.ok()?.runs().latest(RUNS).await.ok()?;
+    let store = opened.desk.store_name();
+    let is_recent = |run: &&Run| run.is_of(&opened.desk.source, &store) && run.intent.frozen_at >= now.before(DAY);
+    Some(outcomes_of(runs.iter().filter(is_recent).filter_map(|run| run.outcomes.as_ref())))
+}
+
+/// Every outcome with its number, so that each series begins at 0.
+fn outcomes_of<'a>(runs: impl Iterator<Item = &'a OutcomeCounts>) -> Vec<(&'static str, u64)> {
+    let mut sums = by_outcome(&OutcomeCounts::default());
+    for counts in runs {
+        for ((_, sum), (_, n)) in sums.iter_mut().zip(by_outcome(counts)) {
+            *sum += n;
+        }
+    }
+    sums.into()
+}
+
+fn by_outcome(counts: &OutcomeCounts) -> [(&'static str, u64); 8] {
+    [
+        ("waiting", counts.waiting),
+        ("running", counts.running),
+        ("retrying", counts.retrying),
+        ("succeeded", counts.ok()),
+        ("died_again", counts.died()),
+        ("deleted", counts.gone),
+        ("taken_back", counts.taken_back),
+        ("unknown", counts.unknown),
+    ]
+}
+
 /// The states whose jobs are known by number: an estimate or a lower bound would look like a number as good as any. The dead
 /// ones were counted by themselves.
 fn states(totals: &[(State, Count)], dead: Count) -> Vec<(&'static str, u64)> {
@@ -154,7 +200,6 @@ fn named(histogram: &Histogram, top: usize) -> Vec<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::time::Timestamp;
 
     fn histogram(bars: &[(&str, u64)]) -> Histogram {
         let bar = |(value, n): &(&str, u64)| Bar::new(Some(Untrusted::from(*value)), Count::exact(*n));
@@ -177,6 +222,17 @@ mod tests {
             [(State::Dead, inexact(100_000, Exactness::AtLeast)), (State::Resolved, inexact(7, Exactness::Estimate))];
         assert_eq!(states(&guessed, Count::exact(123_456)), [("dead", 123_456)]);
         assert_eq!(states(&guessed, inexact(9, Exactness::Estimate)), []);
+    }
+
+    #[test]
+    fn outcomes_of_several_replays_are_added_up() {
+        let one =
+            OutcomeCounts { replayed: 5, succeeded: 2, gone_succeeded: 1, died_other: 2, ..OutcomeCounts::default() };
+        let replayed = outcomes_of([&one, &one].into_iter());
+        let text = MetricsSample { replayed: Some(replayed), ..MetricsSample::default() }.text("s", "t").expect("text");
+        for (word, n) in [("succeeded", 6), ("died_again", 4), ("waiting", 0)] {
+            assert!(text.contains(&format!("outcome=\"{word}\"}} {n}")), "{text}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use serde::Serialize;
 
 use crate::cli::jobs::job_json::RowRecord;
+use crate::cli::verbs::outcomes::{self, OutcomesRecord};
 use crate::cli::wrap::hanging;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::redact::Redactor;
@@ -131,6 +132,8 @@ pub struct RunRecord<'a> {
     halted: Option<&'a str>,
     #[serde(flatten)]
     tally: TallyRecord<'a>,
+    /// What became of replayed jobs since, when that was last asked for.
+    outcomes: Option<OutcomesRecord<'a>>,
 }
 
 /// What a run was planned for.
@@ -191,6 +194,7 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
             ended_at: run.ended_at.map(Timestamp::to_rfc3339),
             halted: None,
             tally: TallyRecord::from(&run.tally),
+            outcomes: run.outcomes.as_ref().map(OutcomesRecord::from),
         }
     }
 }
@@ -335,7 +339,8 @@ pub fn run(out: &mut impl Write, run: &Run, width: Option<usize>) -> io::Result<
     };
     let who = format!("{}@{}{from}{role}", Clean::line(&operator.user), Clean::line(&operator.host));
     facts.tell("operator", &who)?;
-    tally(&mut facts, &run.tally, intent.action.done_word())
+    tally(&mut facts, &run.tally, intent.action.done_word())?;
+    run.outcomes.as_ref().map_or(Ok(()), |counts| outcomes::print(facts.out, counts, width))
 }
 
 fn tally(facts: &mut FactList<'_, impl Write>, tally: &RunTally, done: &str) -> io::Result<()> {

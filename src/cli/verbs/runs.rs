@@ -6,13 +6,16 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::cli::args::{Format, RunsArgs};
-use crate::cli::exit::Code;
+use crate::cli::exit::{CliError, Code};
 use crate::cli::output;
+use crate::cli::source::open::open;
 use crate::cli::source::source_choice::SourceChoice;
 use crate::cli::table::{TableColumn, TextTable, terminal_width};
-use crate::cli::verbs::jobs;
 use crate::cli::verbs::receipt::{self, RunRecord};
+use crate::cli::verbs::{jobs, outcomes};
 use crate::config::mask_secrets;
+use crate::domain::action::Action;
+use crate::domain::outcome::OutcomeCounts;
 use crate::domain::text::Clean;
 use crate::ledger::{Ledger, LedgerLocator, Reveal, Run, RunId};
 
@@ -45,7 +48,7 @@ pub async fn run(session: &SourceChoice, args: &RunsArgs) -> Result<Code> {
             ledger.runs().get(&id).await?;
             jobs::of_run(&mut out, &ledger, &id, args.part, args.output.output).await?;
         }
-        Some(id) => one(&mut out, &ledger.runs().get(&RunId(id.clone())).await?, args.output.output)?,
+        Some(id) => return with_outcomes(session, &ledger, &RunId(id.clone()), args).await,
         None => {
             let is_table = args.output.output == Format::Table;
             // Scripts get every run, as they always did.
@@ -62,6 +65,30 @@ pub async fn run(session: &SourceChoice, args: &RunsArgs) -> Result<Code> {
     }
     out.flush()?;
     Ok(Code::Done)
+}
+
+/// Prints a run, of a replay with the outcomes of its jobs, and waits for them before where that is asked for.
+async fn with_outcomes(session: &SourceChoice, ledger: &Ledger, id: &RunId, args: &RunsArgs) -> Result<Code> {
+    let run = ledger.runs().get(id).await?;
+    let mut ended = Ok(Code::Done);
+    if args.wait {
+        let opened = open(session).await?;
+        ended = outcomes::wait(&opened, ledger, id, args.timeout).await;
+        if ended.as_ref().is_err_and(|error| error.downcast_ref::<CliError>().is_none()) {
+            return ended;
+        }
+    } else if run.intent.action == Action::Replay && run.tally.done > 0 && session.origin().is_ok() {
+        let asked = async { outcomes::refresh(&open(session).await?, ledger, &run).await };
+        if let Err(error) = asked.await {
+            // What is on record is as good without.
+            let why = mask_secrets(&format!("{error:#}"));
+            output::say(&format!("dlq-tui: the outcomes are those that were last seen: {}", Clean::line(&why)));
+        }
+    }
+    let mut out = output::stdout();
+    one(&mut out, &ledger.runs().get(id).await?, args.output.output)?;
+    out.flush()?;
+    ended
 }
 
 /// As many as are asked for; all where that is 0.
@@ -193,7 +220,7 @@ fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
 pub(crate) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
     let head = ["run", "frozen_at", "action", "state", "planned"];
     let parts = ["done", "skipped", "failed", "in_doubt", "not_started"];
-    output::csv(out, head.into_iter().chain(parts).chain(["source", "filter", "home"]))?;
+    output::csv(out, head.into_iter().chain(parts).chain(["source", "filter", "home", "user", "reason", "outcome"]))?;
     for run in runs {
         let t = &run.tally;
         let numbers = [t.planned, t.done, t.skipped_total(), t.failed_total(), t.in_doubt, t.not_started];
@@ -202,7 +229,10 @@ pub(crate) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
         let filter = receipt::typed(&run.intent.filter);
         let (source, filter) = (Clean::line(&run.intent.source), Clean::line(&filter));
         let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
-        let tail = [&*source, &*filter, run.place.word()];
+        let reason = receipt::typed(run.intent.reason.as_deref().unwrap_or_default());
+        let outcome = run.outcomes.as_ref().map(OutcomeCounts::summary).unwrap_or_default();
+        let (user, reason) = (Clean::line(&run.intent.operator.user), Clean::line(&reason));
+        let tail = [&*source, &*filter, run.place.word(), &*user, &*reason, outcome.as_str()];
         output::csv(out, head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail))?;
     }
     Ok(())
@@ -214,37 +244,52 @@ fn table(runs: &[Run]) -> TextTable {
     let sources = runs.iter().any(|run| run.intent.source != runs[0].intent.source);
     let in_doubt = runs.iter().any(|run| run.tally.in_doubt > 0);
     let not_started = runs.iter().any(|run| run.tally.not_started > 0);
+    let reasons = runs.iter().any(|run| run.intent.reason.is_some());
     let mut columns = vec![
         TableColumn::Whole("run"),
         TableColumn::Whole("frozen"),
-        TableColumn::Whole("action"),
+        TableColumn::Text("who"),
+        TableColumn::Whole("what"),
         TableColumn::Whole("state"),
-        TableColumn::Number("planned"),
-        TableColumn::Number("done"),
         TableColumn::Number("skipped"),
         TableColumn::Number("failed"),
     ];
     columns.extend(in_doubt.then_some(TableColumn::Number("in doubt")));
     columns.extend(not_started.then_some(TableColumn::Number("not started")));
+    columns.push(TableColumn::Whole("outcome"));
     columns.extend(sources.then_some(TableColumn::Text("source")));
-    columns.extend([TableColumn::Text("operator"), TableColumn::Text("filter")]);
+    columns.extend(reasons.then_some(TableColumn::Text("reason")));
+    columns.push(TableColumn::Text("filter"));
     columns.extend(homes.then_some(TableColumn::Whole("home")));
     // The id tells the time too.
-    let yields =
-        ["frozen", "operator", "home", "filter", "source", "skipped", "failed", "not started", "in doubt", "state"];
+    let yields = [
+        "frozen",
+        "home",
+        "source",
+        "skipped",
+        "failed",
+        "not started",
+        "in doubt",
+        "state",
+        "filter",
+        "who",
+        "reason",
+    ];
     let mut table = TextTable::new(columns).yielding(yields);
     for run in runs {
         let t = &run.tally;
-        let operator = format!("{}@{}", run.intent.operator.user, run.intent.operator.host);
-        let mut numbers = vec![t.planned, t.done, t.skipped_total(), t.failed_total()];
+        let who = format!("{}@{}", run.intent.operator.user, run.intent.operator.host);
+        let mut numbers = vec![t.skipped_total(), t.failed_total()];
         numbers.extend(in_doubt.then_some(t.in_doubt));
         numbers.extend(not_started.then_some(t.not_started));
         let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
-        let at = run.intent.frozen_at.to_second();
-        let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
-        let filter = receipt::typed(&run.intent.filter);
-        let source = sources.then_some(run.intent.source.as_str());
-        let tail = source.into_iter().chain([operator.as_str(), &*filter]).chain(homes.then_some(run.place.word()));
+        let (at, what) = (run.intent.frozen_at.to_second(), outcomes::what(run));
+        let head = [run.id.0.as_str(), &at, &who, &what, run.state.word()];
+        let outcome = run.outcomes.as_ref().map(OutcomeCounts::summary).unwrap_or_default();
+        let (filter, reason) =
+            (receipt::typed(&run.intent.filter), receipt::typed(run.intent.reason.as_deref().unwrap_or_default()));
+        let tail = [outcome.as_str()].into_iter().chain(sources.then_some(run.intent.source.as_str()));
+        let tail = tail.chain(reasons.then_some(&*reason)).chain([&*filter]).chain(homes.then_some(run.place.word()));
         table.row(head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail));
     }
     table

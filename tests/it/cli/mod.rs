@@ -14,6 +14,7 @@ mod logs;
 mod monitors;
 mod no_layout;
 mod no_match;
+mod outcomes;
 mod output;
 mod pages;
 mod reads;

@@ -70,7 +70,10 @@ async fn plans_and_receipts_have_the_columns_of_the_ledger() {
     let receipt = csv(&["replay", "--all", "--limit", "7", "--yes"]);
     assert_eq!((cell(&receipt, "state"), cell(&receipt, "done")), ("finished".to_owned(), "7".to_owned()));
     let run = cell(&receipt, "run");
-    assert_eq!(csv(&["runs", &run]), receipt);
+    // Asked again, it also tells what became of its jobs.
+    let again = csv(&["runs", &run]);
+    assert_eq!((cell(&receipt, "outcome"), cell(&again, "outcome")), (String::new(), "7 waiting".to_owned()));
+    assert_eq!(again.replace(",7 waiting", ","), receipt);
     let undo = csv(&["undo", &run, "--yes"]);
     assert_eq!((cell(&undo, "action"), cell(&undo, "done")), ("recall".to_owned(), "7".to_owned()));
 }
