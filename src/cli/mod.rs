@@ -31,12 +31,17 @@ use clap::FromArgMatches;
 
 use crate::domain::log;
 use crate::store::SourceError;
+use crate::triage::repair;
 use args::{Cli, Command};
 use exit::{CliError, Code, end};
 use source::source_choice::SourceChoice;
 
 /// Reads the command line, does what it says, and ends with the exit code that says how it went.
 pub fn main() -> ExitCode {
+    // Not a command: this program starts itself with it, and there is nothing to read or to log.
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == repair::WORKER_ARGUMENT) {
+        return repair::work().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) if error.use_stderr() => return exit::misused(&error).into(),

@@ -18,6 +18,7 @@ pub mod load_share;
 pub mod log;
 pub mod outcome;
 pub mod redact;
+pub mod repair;
 pub mod run_options;
 pub mod secret;
 pub mod source_error;

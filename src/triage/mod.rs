@@ -12,6 +12,7 @@ pub mod outcomes;
 pub mod plan;
 mod plan_notes;
 pub mod progress;
+pub mod repair;
 pub mod replay_limit;
 mod replayed_filter;
 pub mod run;

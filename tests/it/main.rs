@@ -10,6 +10,7 @@ mod deep_checks;
 mod dependencies;
 mod doctor;
 mod engine;
+mod evaluator;
 mod faults;
 mod fixtures;
 mod flights;
