@@ -22,7 +22,7 @@ pub use line::{JsonLine, JsonToken, REDACTED, TokenKind};
 pub use lookup::{Scalar, decode_double, lookup, scalar_nodes};
 pub use parse::JsonError;
 pub use search::SearchHit;
-pub use splice::{SpliceError, splice};
+pub use splice::{SpliceError, Spliced, ValueChange, splice};
 pub use string::{quote, unquote};
 pub use template::{Checked, Template, TemplateError};
 pub use view::View;
