@@ -99,6 +99,7 @@ async fn dispatch(cli: Cli, word: &str) -> Result<Code> {
         Command::Demo(args) => demo::run(session, args).await,
         Command::Sources(args) => source::sources::run(&session, args).await,
         Command::Contrast(args) => jobs::contrast::run(&source::open::open(&session).await?, args).await,
+        Command::Repair(args) => jobs::repair::run(&source::open::open(&session).await?, args).await,
         Command::Stats(args) => jobs::stats::run(&source::open::open(&session).await?, args).await,
         Command::List(args) => jobs::list::run(&source::open::open(&session).await?, args).await,
         Command::Show(args) => jobs::show::run(&source::open::open(&session).await?, args).await,

@@ -103,6 +103,35 @@ pub struct ContrastArgs {
     pub output: OutputArg,
 }
 
+/// `repair`.
+#[derive(Args, Debug)]
+pub struct RepairArgs {
+    /// A jq expression that has the new arguments as its value: `.currency //= "EUR"`.
+    #[arg(value_name = "EXPRESSION", allow_hyphen_values = true)]
+    pub expression: String,
+    /// Which jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// All dead jobs.
+    #[arg(long, conflicts_with = "filter")]
+    pub all: bool,
+    /// Shows what would change and writes nothing. Required: repairs cannot be written yet.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also shows each change of so many jobs, the newest that change.
+    #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = shown)]
+    pub show: usize,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// How many jobs are shown.
+fn shown(text: &str) -> Result<usize, String> {
+    let n = text.parse().map_err(|_| "write a number from 0 to 1000".to_owned())?;
+    if n > 1000 { Err("write a number from 0 to 1000".to_owned()) } else { Ok(n) }
+}
+
 /// Reads how many jobs a sample has.
 fn sample(text: &str) -> Result<usize, String> {
     let n = text.parse().map_err(|_| "write a number from 100".to_owned())?;

@@ -49,6 +49,19 @@ const EXAMPLES: Examples = &[
         ],
     ),
     (
+        "repair",
+        [
+            (
+                "dlq-tui repair -f 'error:KeyError' '.currency //= \"EUR\"' --dry-run",
+                "what would change, grouped by the shape of the change",
+            ),
+            (
+                "dlq-tui repair --all '.items[].sku |= ascii_upcase' --dry-run --show 3",
+                "the same, and each change of three jobs",
+            ),
+        ],
+    ),
+    (
         "stats",
         [
             ("dlq-tui stats --by queue", "dead jobs by queue"),

@@ -91,6 +91,8 @@ pub enum Command {
     Stats(StatsArgs),
     /// Shows what jobs have in common that others have not: values of arguments and fields.
     Contrast(ContrastArgs),
+    /// Shows what an expression would change in the arguments of jobs, by the shape of the change.
+    Repair(RepairArgs),
     /// Lists dead jobs, newest first.
     List(ListArgs),
     /// Writes dead jobs with everything that is known of them, or a note on the incident.

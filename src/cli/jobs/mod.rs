@@ -5,6 +5,7 @@ pub(crate) mod detail_text;
 pub(crate) mod job_json;
 pub(crate) mod list;
 pub(crate) mod no_match;
+pub(crate) mod repair;
 pub(crate) mod rows;
 pub(crate) mod show;
 pub(crate) mod stats;

@@ -40,6 +40,20 @@ pub struct ArgumentChange {
     pub after: Option<ShownValue>,
 }
 
+impl ArgumentChange {
+    /// In words, fit for a screen.
+    pub fn describe(&self) -> String {
+        let json = |value: &ShownValue| value.json.line().to_string();
+        let path = self.path.line();
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => format!("{path} {} -> {}", json(before), json(after)),
+            (None, Some(after)) => format!("{path} added {}", json(after)),
+            (Some(before), None) => format!("{path} removed {}", json(before)),
+            (None, None) => path.to_string(),
+        }
+    }
+}
+
 /// A value as it may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShownValue {

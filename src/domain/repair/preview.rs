@@ -66,17 +66,7 @@ impl ChangeShape {
 }
 
 fn described(changes: &[ArgumentChange]) -> String {
-    let describe = |change: &ArgumentChange| {
-        let json = |value: &ShownValue| value.json.line().to_string();
-        let path = change.path.line();
-        match (&change.before, &change.after) {
-            (Some(before), Some(after)) => format!("{path} {} -> {}", json(before), json(after)),
-            (None, Some(after)) => format!("{path} added {}", json(after)),
-            (Some(before), None) => format!("{path} removed {}", json(before)),
-            (None, None) => path.to_string(),
-        }
-    };
-    let mut words: Vec<String> = changes.iter().take(MAX_CHANGES).map(describe).collect();
+    let mut words: Vec<String> = changes.iter().take(MAX_CHANGES).map(ArgumentChange::describe).collect();
     if let Some(more) = changes.len().checked_sub(MAX_CHANGES).filter(|more| *more > 0) {
         words.push(format!("and {more} more"));
     }

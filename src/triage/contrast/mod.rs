@@ -7,6 +7,7 @@ mod values;
 use std::collections::HashMap;
 
 use reader::JobReader;
+pub(super) use reader::next_step;
 pub use reader::Progress;
 pub use report::{Comparison, DifferenceLine};
 pub use values::{count_values, sample_values};
@@ -145,7 +146,7 @@ fn all_others(chosen: &Filter) -> (Baseline, Vec<Filter>) {
 mod tests {
     use std::sync::Arc;
 
-    use super::reader::{STEP, next_step};
+    use super::reader::STEP;
     use super::*;
     use crate::domain::job::{JobId, JobRow, State};
     use crate::domain::redact::{RedactConfig, Redactor};

@@ -20,7 +20,7 @@ const FACETS: [Facet; 5] = [Facet::Class, Facet::Queue, Facet::Worker, Facet::Re
 pub type Progress<'a> = &'a mut (dyn FnMut(u64) + Send);
 
 /// Jobs to read next, by the bytes of the arguments of those that were read.
-pub(super) fn next_step(bytes: usize, jobs: usize) -> usize {
+pub(in crate::triage) fn next_step(bytes: usize, jobs: usize) -> usize {
     (STEP_BYTES / (bytes / jobs.max(1)).max(1)).clamp(1, STEP)
 }
 

@@ -19,6 +19,7 @@ mod output;
 mod pages;
 mod reads;
 mod references;
+mod repair;
 mod rights;
 mod scripts;
 mod secrets;

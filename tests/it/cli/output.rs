@@ -172,6 +172,12 @@ async fn what_commands_that_read_print_is_what_the_page_names() {
     desk.both(&["doctor"], "`doctor`", &["Diagnosis"], "findings");
     desk.both(&["stats", "--by", "fp"], "`stats`", &["Bar"], "bars");
     desk.both(&["list"], "`list`", &["Job", "Listed job"], "jobs");
+    let repair = ["repair", "--all", "if length > 1 then [.[0], {n: 1}] else error(\"none\") end", "--dry-run"];
+    let repair_shown = [&repair[..], &["--show", "2"]].concat();
+    desk.both(&repair_shown, "`repair`", &["Repair group"], "groups");
+    let repairs = [desk.whole(&repair_shown)];
+    page.holds("an example", &page.shape("Repair example"), &parts(&repairs, "examples"));
+    page.holds("a change", &page.shape("Repair change"), &parts(&repairs, "groups.changes"));
     desk.both(&["check", "--max", "total:1", "--max-age", "1h"], "`check`", &["Finding"], "checks");
     desk.both(&["adapters", "list"], "`adapters list`", &["Adapter"], "adapters");
     desk.both(&["config"], "`config`", &["Setting"], "settings");
@@ -184,6 +190,7 @@ async fn what_commands_that_read_print_is_what_the_page_names() {
         ("`doctor`", &["doctor"], ""),
         ("`stats`", &["stats", "--by", "class"], "class"),
         ("`list`", &["list"], ""),
+        ("`repair`", &repair, ""),
         ("`export`", &["export"], ""),
         ("`check`", &["check", "--max", "total:1"], ""),
         ("`adapters list`", &["adapters", "list"], ""),
