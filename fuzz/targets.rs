@@ -14,7 +14,7 @@ use dlq_tui::domain::encoding::{self, Encoding};
 use dlq_tui::domain::error_text;
 use dlq_tui::domain::filter::{Filter, complete};
 use dlq_tui::domain::fingerprint::Fingerprint;
-use dlq_tui::domain::json::Document;
+use dlq_tui::domain::json::{Document, splice};
 use dlq_tui::domain::redact::{RedactConfig, Redactor};
 use dlq_tui::domain::text::{Clean, Untrusted};
 
@@ -102,6 +102,14 @@ pub fn json(bytes: &[u8]) {
     let redactor = Redactor::new(&RedactConfig::default());
     let shown = redactor.text(&text);
     assert!(ours.is_err() || Document::parse(shown.as_ref()).is_ok(), "{text:?} is shown as {shown:?}");
+    if let (Ok(original), Ok(edited)) = (Document::parse(&*text), Document::parse(&*shown))
+        && let Ok(spliced) = splice(&original, &original, &edited)
+    {
+        let written =
+            Document::parse(spliced.text).unwrap_or_else(|e| panic!("{text:?} is spliced to what is no JSON: {e}"));
+        let again = splice(&written, &written, &edited).expect("no key is there twice now");
+        assert!(again.changes.is_empty(), "{text:?} has not the values of {shown:?}");
+    }
     for one in [Encoding::Yaml, Encoding::Php, Encoding::Json] {
         encoding::decode(&text, &BTreeMap::from([(String::new(), one)]));
     }
