@@ -16,6 +16,7 @@ fn options() -> EvaluatorOptions {
     EvaluatorOptions {
         program: PathBuf::from(env!("CARGO_BIN_EXE_dlq-tui")),
         timeout: Duration::from_secs(60),
+        max_stopped: 20,
         limits: EvaluationLimits::default(),
     }
 }
@@ -93,6 +94,18 @@ async fn processor_time_has_a_limit_for_one_text_and_not_for_all_of_them() {
     let texts = ["60000"; 30];
     let done = evaluated(COUNT, EvaluatorOptions { limits, ..options() }, &texts).await;
     assert!(done.iter().all(|one| *one == changed("60000", "[60000]")), "{done:?}");
+}
+
+#[tokio::test]
+async fn an_expression_that_is_stopped_again_and_again_is_given_up() {
+    let limits = EvaluationLimits { cpu_seconds: 1, ..EvaluationLimits::default() };
+    let options = EvaluatorOptions { limits, max_stopped: 2, ..options() };
+    let mut evaluator = Evaluator::start(COUNT, options).await.expect("it starts");
+    let done = evaluator.evaluate(&[TOO_FAR, "1"]).await.expect("a child");
+    assert!(reason(&done[0]).contains("processor time") && done[1] == changed("1", "[1]"), "{done:?}");
+    // Texts of an earlier call count too.
+    let gave_up = evaluator.evaluate(&["1", TOO_FAR, "2", TOO_FAR]).await.expect_err("given up");
+    assert!(gave_up.to_string().contains("stopped on 2 jobs"), "{gave_up}");
 }
 
 #[tokio::test]

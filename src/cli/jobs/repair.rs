@@ -90,6 +90,9 @@ pub async fn run(opened: &OpenedStore, args: &RepairArgs) -> Result<Code> {
     };
     let query = RepairQuery { filter: filter.clone(), examples: args.show };
     let report = preview(&opened.desk, &mut evaluator, &query, &opened.budget, &mut on_progress).await;
+    if shows {
+        output::hint("\r\x1b[K");
+    }
     let report = report.map_err(|error| match error {
         // The exit code goes by what went wrong in the source.
         RepairError::Store(error) => error.into(),

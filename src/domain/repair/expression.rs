@@ -86,7 +86,7 @@ impl Expression {
     }
 
     fn changed(&self, text: &str, max_length: usize) -> Result<Evaluation, String> {
-        let value = read::parse_single(text.as_bytes()).map_err(|e| shortened(&format_args!("not JSON: {e}")))?;
+        let value = read::parse_single(text.as_bytes()).map_err(|_| "the arguments are not JSON".to_owned())?;
         let before = printed(&value, max_length)?;
         let context = Ctx::<Values>::new(&self.filter.lut, Vars::new([]));
         let mut values = self.filter.id.run((context, value)).map(unwrap_valr);

@@ -27,6 +27,12 @@ pub enum EvaluatorError {
     /// The child process does not start.
     #[error("the process that evaluates the expression cannot be started: {0}")]
     Start(io::Error),
+    /// It was stopped on too many texts.
+    #[error(
+        "the expression was stopped on {0} jobs because it used too much time or memory; nothing more was evaluated. Try it on \
+         fewer jobs, or write it in another way"
+    )]
+    GaveUp(u32),
 }
 
 /// How an expression is evaluated.
@@ -36,6 +42,8 @@ pub struct EvaluatorOptions {
     pub program: PathBuf,
     /// How long one text may take.
     pub timeout: Duration,
+    /// Texts on which it may be stopped before all is given up: each costs what one text may take.
+    pub max_stopped: u32,
     /// What a child may use.
     pub limits: EvaluationLimits,
 }
@@ -49,7 +57,7 @@ impl EvaluatorOptions {
         // The file may have been replaced since the program started; its process knows the one that it was started from.
         let own = PathBuf::from("/proc/self/exe");
         let program = if own.exists() { own } else { std::env::current_exe()? };
-        Ok(Self { program, timeout: Duration::from_secs(5), limits: EvaluationLimits::default() })
+        Ok(Self { program, timeout: Duration::from_secs(5), max_stopped: 20, limits: EvaluationLimits::default() })
     }
 }
 
@@ -58,6 +66,8 @@ pub struct Evaluator {
     code: String,
     options: EvaluatorOptions,
     child: Option<EvaluatorChild>,
+    /// Texts on which it was stopped so far.
+    stopped: u32,
 }
 
 /// How a child failed on a text.
@@ -74,7 +84,7 @@ impl Evaluator {
     /// # Errors
     /// When it is no expression, or no child starts.
     pub async fn start(code: &str, options: EvaluatorOptions) -> Result<Self, EvaluatorError> {
-        let mut evaluator = Self { code: code.to_owned(), options, child: None };
+        let mut evaluator = Self { code: code.to_owned(), options, child: None, stopped: 0 };
         evaluator.child = Some(evaluator.start_child().await?);
         Ok(evaluator)
     }
@@ -83,7 +93,7 @@ impl Evaluator {
     /// child goes on behind it.
     ///
     /// # Errors
-    /// When no child starts any more.
+    /// When no child starts any more, or too many texts have failed in this way.
     pub async fn evaluate(&mut self, texts: &[&str]) -> Result<Vec<Evaluation>, EvaluatorError> {
         let mut done = Vec::with_capacity(texts.len());
         while done.len() < texts.len() {
@@ -98,6 +108,10 @@ impl Evaluator {
                     // A child that has served other texts may have used up its processor time on them.
                     if is_fresh && done.len() == before || matches!(failure, ChildFailure::Late) {
                         done.push(Evaluation::Failed(self.reason(&failure)));
+                        self.stopped += 1;
+                    }
+                    if self.stopped >= self.options.max_stopped {
+                        return Err(EvaluatorError::GaveUp(self.stopped));
                     }
                 }
             }
