@@ -12,6 +12,10 @@ use crate::domain::text::Untrusted;
 
 /// Characters of a value that are shown.
 const MAX_VALUE: usize = 60;
+/// Characters from which on a secret is searched for within other values: a number of a card has so many on its back.
+const MIN_SECRET: usize = 3;
+/// Characters of a path that are shown.
+const MAX_PATH: usize = 200;
 
 /// Arguments after an expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +100,7 @@ fn shown(change: &ValueChange, original: &Masked<'_>, edited: &Masked<'_>, secre
         (None, node) => (original, node.unwrap_or_default()),
     };
     ArgumentChange {
-        path: Untrusted::new(path(document.document, node)),
+        path: Untrusted::new(shortened(&path(document.document, node), MAX_PATH)),
         before: change.before.map(|node| original.shown(node, &[])),
         // A secret may have been copied to where nothing is masked.
         after: change.after.map(|node| edited.shown(node, secrets)),
@@ -126,17 +130,16 @@ impl<'d> Masked<'d> {
     fn shown(&self, node: NodeId, secrets: &[String]) -> ShownValue {
         let mut above = std::iter::successors(Some(node), |&inner| self.document.parent(inner));
         let text = || self.document.scalar(node).unwrap_or_else(|| self.document.raw(node).into());
-        let json = if above.any(|node| self.marks.at(node) == Some(&Cut::Redacted)) || holds(&text(), secrets) {
-            quote(REDACTED)
-        } else {
-            let inside = node..self.document.end(node);
-            let cuts = self.marks.cuts().filter(|(node, _)| inside.contains(node));
-            let cuts: Vec<_> = cuts.filter_map(|(node, cut)| Some((node, cut.redacted_json()?))).collect();
-            self.masked_json(node, &cuts)
-        };
-        let long = json.chars().nth(MAX_VALUE).is_some();
-        let json: String = json.chars().take(MAX_VALUE).chain(long.then_some('…')).collect();
-        ShownValue { kind: self.document.kind(node), json: Untrusted::new(json) }
+        let json =
+            if above.any(|node| self.marks.at(node) == Some(&Cut::Redacted)) || holds(&text(), secrets, MIN_SECRET) {
+                quote(REDACTED)
+            } else {
+                let inside = node..self.document.end(node);
+                let cuts = self.marks.cuts().filter(|(node, _)| inside.contains(node));
+                let cuts: Vec<_> = cuts.filter_map(|(node, cut)| Some((node, cut.redacted_json()?))).collect();
+                self.masked_json(node, &cuts)
+            };
+        ShownValue { kind: self.document.kind(node), json: Untrusted::new(shortened(&json, MAX_VALUE)) }
     }
 
     /// The JSON of a value with the cuts in it.
@@ -154,9 +157,15 @@ impl<'d> Masked<'d> {
     }
 }
 
-/// Whether the text holds one of the secrets. Of a short one, such as `1` or `null`, only the whole text counts.
-fn holds(text: &str, secrets: &[String]) -> bool {
-    secrets.iter().any(|secret| text == secret || secret.chars().count() > 3 && text.contains(secret.as_str()))
+fn shortened(text: &str, most: usize) -> String {
+    let is_long = text.chars().nth(most).is_some();
+    text.chars().take(most).chain(is_long.then_some('…')).collect()
+}
+
+/// Whether the text holds one of the secrets. Of one below the length, such as `1`, only the whole text counts.
+fn holds(text: &str, secrets: &[String], length: usize) -> bool {
+    let is_in = |secret: &&String| secret.chars().count() >= length && text.contains(secret.as_str());
+    secrets.iter().filter(|secret| !secret.is_empty()).any(|secret| text == secret || is_in(&secret))
 }
 
 /// The path as the expression language writes it.
@@ -181,7 +190,7 @@ fn is_identifier(key: &str) -> bool {
 fn failed(original: &str, why: &str, redactor: &Redactor) -> RepairedArguments {
     let document = Document::parse(original).ok();
     let secrets = document.as_ref().map(|document| Masked::new(document, redactor).secrets()).unwrap_or_default();
-    let words = match holds(why, &secrets) {
+    let words = match holds(why, &secrets, 1) {
         true => "the error holds a masked value".to_owned(),
         false => normalise(&redactor.prose(why)),
     };
@@ -249,6 +258,8 @@ mod tests {
         assert_eq!(lines(".[0] = 1", "[2]"), [".[] 2 -> 1"]);
         let long = lines(".old = \"x\" * 100", original);
         assert_eq!(long, [format!(".old 1 -> \"{}…", "x".repeat(59))]);
+        let long = lines(".[\"k\" * 300] = 1", "{}");
+        assert_eq!(long, [format!(".{}… - -> 1", "k".repeat(199))]);
     }
 
     #[test]
@@ -271,6 +282,10 @@ mod tests {
                 assert!(!told.contains(secret), "{code}: {told}");
             }
         }
+        let short = r#"{"cvv":"123","pin":"a","n":"b"}"#;
+        assert_eq!(lines(".n = \"no \\(.cvv)\"", short), [r#".n "b" -> "[redacted]""#]);
+        assert_eq!(lines(".n = \"a\"", short), [r#".n "b" -> "[redacted]""#]);
+        assert_eq!(lines(".n = \"cat\"", short), [r#".n "b" -> "cat""#]);
         assert_eq!(text(".n = 2", original), original.replace(":1}", ":2}"));
     }
 
@@ -287,6 +302,8 @@ mod tests {
             failure("error(\"no \\(.password)\")", r#"{"password":"hunter2"}"#),
             "the error holds a masked value"
         );
+        assert_eq!(failure("error(\"no \\(.pin)\")", r#"{"pin":"q"}"#), "the error holds a masked value");
+        assert_eq!(failure("error(\"no\")", r#"{"pin":"","a":1}"#), "no");
         assert_eq!(failure(".a = 1/0", r#"{"a":1}"#), "the value is not JSON");
         assert_eq!(failure(".b = 1", r#"{"a":1,"a":2}"#), "a key stands twice in one object");
     }

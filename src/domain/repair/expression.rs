@@ -27,6 +27,10 @@ const LEFT_OUT: [&str; 12] = [
     "inputs",
 ];
 
+/// Containers within one another that arguments may have: the language reads them by recursion, and what is changed is compared
+/// to the same depth.
+const MAX_DEPTH: usize = 256;
+
 /// Characters of an error that are told.
 const MAX_ERROR_LENGTH: usize = 300;
 
@@ -86,6 +90,9 @@ impl Expression {
     }
 
     fn changed(&self, text: &str, max_length: usize) -> Result<Evaluation, String> {
+        if depth(text) > MAX_DEPTH {
+            return Err(format!("the arguments have more than {MAX_DEPTH} levels"));
+        }
         let value = read::parse_single(text.as_bytes()).map_err(|_| "the arguments are not JSON".to_owned())?;
         let before = printed(&value, max_length)?;
         let context = Ctx::<Values>::new(&self.filter.lut, Vars::new([]));
@@ -99,6 +106,26 @@ impl Expression {
             None => Ok(Evaluation::Changed { before, after }),
         }
     }
+}
+
+/// Containers within one another in a JSON text; of any other text, some number.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// JSON on one line.
@@ -279,6 +306,17 @@ mod tests {
         let Evaluation::Failed(said) = evaluated("[range(1000)] + 1", "1") else { panic!("no error") };
         assert!(said.starts_with("cannot calculate [0,1") && said.ends_with('…'), "{said}");
         assert_eq!(said.chars().count(), MAX_ERROR_LENGTH + 1);
+    }
+
+    #[test]
+    fn arguments_have_a_greatest_depth_in_which_brackets_in_texts_do_not_count() {
+        let nested = |levels: usize| {
+            let (open, close) = ("{\"a\":[".repeat(levels / 2), "]}".repeat(levels / 2));
+            format!("{open}\"{}\\\"[\"{close}", "[".repeat(MAX_DEPTH))
+        };
+        assert_eq!(evaluated(".", &nested(MAX_DEPTH)), Evaluation::Unchanged);
+        let too_deep = Evaluation::Failed("the arguments have more than 256 levels".to_owned());
+        assert_eq!(evaluated(".", &nested(MAX_DEPTH + 2)), too_deep);
     }
 
     #[test]

@@ -13,6 +13,9 @@ use crate::triage::contrast::next_step;
 /// Jobs that are read at first: nobody knows yet how large their arguments are.
 const FIRST_STEP: usize = 50;
 
+/// Changes that the examples have together, about: one job may have thousands.
+const EXAMPLE_CHANGES: usize = 10_000;
+
 /// What is looked at.
 #[derive(Clone, Debug)]
 pub struct RepairQuery {
@@ -59,6 +62,7 @@ pub async fn preview(
 ) -> Result<RepairReport, RepairError> {
     let mut preview = RepairPreview::default();
     let mut report = RepairReport { jobs: 0, changed: 0, groups: Vec::new(), examples: Vec::new() };
+    let mut example_changes = 0;
     let (mut step, mut next) = (FIRST_STEP, Some(Cursor::Start));
     while let Some(cursor) = next {
         let page = PageQuery { filter: query.filter.clone(), sort: Sort::default(), cursor, limit: step };
@@ -69,7 +73,9 @@ pub async fn preview(
             preview.add(&entry.row.id, &arguments);
             if let RepairedArguments::Changed { changes, .. } = arguments
                 && report.examples.len() < query.examples
+                && example_changes < EXAMPLE_CHANGES
             {
+                example_changes += changes.len();
                 report.examples.push((entry.row.id.clone(), changes));
             }
         }
