@@ -1,16 +1,14 @@
 //! What a job has that others may not have: attributes of its fields and of the values in its arguments.
 
-use std::collections::HashSet;
 use std::fmt;
 
+use super::paths::{ARGUMENTS, FIELDS, PathId};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::json::{Document, JsonHighlights, NodeId, NodeKind, quote};
 
 /// Values that are longer are compared by their length alone, in bytes.
 const MAX_VALUE: usize = 64;
-/// Paths of one job that take part: a payload with a key for each of its rows would have thousands.
-const MAX_PATHS: usize = 512;
 /// Values of one job that take part: those that its text has first.
 const MAX_NODES: u32 = 20_000;
 
@@ -168,11 +166,6 @@ impl Attribute {
 }
 
 impl Test {
-    /// Whether it names one value.
-    pub(super) fn is_value(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::Literal(_))
-    }
-
     /// Whether it only describes a value.
     pub(super) fn is_derived(&self) -> bool {
         matches!(self, Self::Case(_) | Self::Digits { .. } | Self::LengthBelow(_))
@@ -230,68 +223,83 @@ pub struct ComparedJob<'a> {
     pub arguments: Option<&'a Document>,
     /// What of the arguments must not be shown: of that only the kinds take part.
     pub marks: &'a JsonHighlights,
-    /// What the jobs were chosen by, which is no news.
-    pub chosen_by: &'a [ValuePath],
+}
+
+/// Takes in what a job has, a value at a time.
+pub(super) trait AttributeSink {
+    /// The number of a path; `None` leaves the value out, with all that is in it.
+    fn path(&mut self, above: PathId, key: &str) -> Option<PathId>;
+
+    /// This is true of a value there; a path of an array has several values.
+    fn test(&mut self, path: PathId, test: Test);
+
+    /// This value is there; a text, or anything else as it is written.
+    fn value(&mut self, path: PathId, value: &str, is_text: bool);
 }
 
 impl ComparedJob<'_> {
-    /// Hands out each path that the job has, with each test that holds there; a path of an array comes more than once.
-    pub(super) fn attributes(&self, mut each: impl FnMut(&ValuePath, Test)) {
+    /// Hands out each path that the job has, with all that is true there.
+    pub(super) fn attributes(&self, sink: &mut impl AttributeSink) {
         for (name, value) in self.fields {
-            let path = ValuePath::field(name);
-            if let Some(value) = value {
-                each(&path, Test::Literal((*value).to_owned()));
+            if let Some(value) = value
+                && let Some(path) = sink.path(FIELDS, name)
+            {
+                sink.value(path, value, false);
             }
         }
         let Some(document) = self.arguments else { return };
-        let mut paths = HashSet::new();
-        let mut keys: Vec<(NodeId, String)> = Vec::new();
-        let mut secret_until = 0;
-        for node in 1..document.node_count().min(MAX_NODES) {
-            keys.retain(|(container, _)| node < document.end(*container));
+        let mut above: Vec<(NodeId, PathId)> = Vec::new();
+        let (mut node, mut secret_until) = (1, 0);
+        while node < document.node_count().min(MAX_NODES) {
+            while above.pop_if(|(end, _)| node >= *end).is_some() {}
+            let mut path = above.last().map_or(ARGUMENTS, |(_, path)| *path);
             if self.marks.is_redacted(node) {
                 secret_until = document.end(node);
             }
             if let Some(key) = document.key(node) {
-                keys.push((node, key.into_owned()));
+                let Some(own) = sink.path(path, &key) else {
+                    node = document.end(node);
+                    continue;
+                };
+                path = own;
+                above.push((document.end(node), path));
             }
-            let path = ValuePath::argument(keys.iter().map(|(_, key)| key.clone()));
-            if self.chosen_by.contains(&path) || (paths.len() == MAX_PATHS && !paths.contains(&path)) {
-                continue;
-            }
-            value_tests(document, node, node < secret_until, &mut |test| each(&path, test));
-            paths.insert(path);
+            value_tests(document, node, node < secret_until, path, sink);
+            node += 1;
         }
     }
 }
 
 /// Hands out what is true of one value of the arguments.
-fn value_tests(document: &Document, node: NodeId, is_secret: bool, each: &mut impl FnMut(Test)) {
+fn value_tests(document: &Document, node: NodeId, is_secret: bool, path: PathId, sink: &mut impl AttributeSink) {
     let kind = match document.kind(node) {
-        NodeKind::Null => return each(Test::Null),
+        NodeKind::Null => return sink.test(path, Test::Null),
         NodeKind::Object => ValueKind::Object,
         NodeKind::Array => ValueKind::Array,
         NodeKind::String => ValueKind::Text,
         NodeKind::Number => ValueKind::Number,
         NodeKind::Bool => ValueKind::Boolean,
     };
-    each(Test::Kind(kind));
-    if document.scalar(node).is_some_and(|value| !value.is_empty()) {
-        each(Test::HasValue);
+    sink.test(path, Test::Kind(kind));
+    let Some(value) = document.scalar(node) else { return };
+    if !value.is_empty() {
+        sink.test(path, Test::HasValue);
     }
-    let Some(value) = document.scalar(node).filter(|_| !is_secret) else { return };
+    if is_secret {
+        return;
+    }
     match kind {
-        ValueKind::Text if value.is_empty() => return each(Test::Empty),
-        ValueKind::Text => text_tests(&value, each),
-        ValueKind::Number => each(digits(&value)),
+        ValueKind::Text if value.is_empty() => return sink.test(path, Test::Empty),
+        ValueKind::Text => text_tests(&value, |test| sink.test(path, test)),
+        ValueKind::Number => sink.test(path, digits(&value)),
         ValueKind::Boolean | ValueKind::Object | ValueKind::Array => {}
     }
     if value.len() <= MAX_VALUE {
-        each(if kind == ValueKind::Text { Test::Text(value.into_owned()) } else { Test::Literal(value.into_owned()) });
+        sink.value(path, &value, kind == ValueKind::Text);
     }
 }
 
-fn text_tests(value: &str, each: &mut impl FnMut(Test)) {
+fn text_tests(value: &str, mut each: impl FnMut(Test)) {
     if value.trim().len() < value.len() {
         each(Test::Padded);
     }

@@ -1,8 +1,7 @@
 //! Counting differences that are known already, in any number of jobs.
 
-use std::collections::{HashMap, HashSet};
-
-use super::attribute::{ComparedJob, Test, ValuePath};
+use super::attribute::{AttributeSink, ComparedJob, Test};
+use super::paths::{PathId, PathTree};
 use super::sample::Side;
 use super::score::Counts;
 use super::{Difference, ranked};
@@ -11,24 +10,35 @@ use super::{Difference, ranked};
 #[derive(Debug)]
 pub struct FullPass {
     differences: Vec<Difference>,
-    paths: HashMap<ValuePath, Vec<(Test, Place)>>,
+    tree: PathTree,
+    /// The attributes of all differences, one after the other.
+    wanted: Vec<Wanted>,
     all: Counts,
 }
 
-/// Which attribute of which difference.
-type Place = (usize, usize);
+/// An attribute that is looked for.
+#[derive(Debug)]
+struct Wanted {
+    path: PathId,
+    test: Test,
+    /// Whether the present job has it; for a lack, whether it has what is lacked.
+    is_there: bool,
+}
 
 impl FullPass {
     /// Begins at zero.
     pub fn of(mut differences: Vec<Difference>) -> Self {
-        let mut paths: HashMap<ValuePath, Vec<(Test, Place)>> = HashMap::new();
-        for (nth, difference) in differences.iter_mut().enumerate() {
+        let (mut tree, mut wanted) = (PathTree::default(), Vec::new());
+        for difference in &mut differences {
             difference.counts = Counts::default();
-            for (place, attribute) in difference.attributes.iter().enumerate() {
-                paths.entry(attribute.path.clone()).or_default().push((attribute.test.clone(), (nth, place)));
-            }
+            let attributes = difference.attributes.iter();
+            wanted.extend(attributes.map(|attribute| Wanted {
+                path: tree.add_path(&attribute.path),
+                test: attribute.test.clone(),
+                is_there: false,
+            }));
         }
-        Self { differences, paths, all: Counts::default() }
+        Self { differences, tree, wanted, all: Counts::default() }
     }
 
     /// Counts one of the chosen jobs.
@@ -42,26 +52,13 @@ impl FullPass {
     }
 
     fn add(&mut self, side: Side, job: &ComparedJob<'_>) {
-        let (mut seen, mut valued): (HashSet<&ValuePath>, HashSet<&ValuePath>) = Default::default();
-        let mut holds: HashSet<Place> = HashSet::new();
-        job.attributes(|path, test| {
-            let Some((path, tests)) = self.paths.get_key_value(path) else { return };
-            seen.insert(path);
-            if test == Test::HasValue {
-                valued.insert(path);
-            }
-            holds.extend(tests.iter().filter(|(wanted, _)| *wanted == test).map(|(_, place)| *place));
-        });
-        for (path, tests) in &self.paths {
-            let holds_by_lack = |(wanted, _): &&(Test, Place)| match wanted {
-                Test::Absent => !seen.contains(path),
-                Test::NoValue => !valued.contains(path),
-                _ => false,
-            };
-            holds.extend(tests.iter().filter(holds_by_lack).map(|(_, place)| *place));
-        }
-        for (nth, difference) in self.differences.iter_mut().enumerate() {
-            if (0..difference.attributes.len()).all(|place| holds.contains(&(nth, place))) {
+        self.wanted.iter_mut().for_each(|wanted| wanted.is_there = false);
+        job.attributes(&mut FullPassSink { tree: &self.tree, wanted: &mut self.wanted });
+        let mut wanted = self.wanted.iter();
+        for difference in &mut self.differences {
+            let of_this = wanted.by_ref().take(difference.attributes.len());
+            // All are taken, so that the next difference begins with its own.
+            if of_this.fold(true, |holds, wanted| wanted.holds() && holds) {
                 difference.counts.add(side);
             }
         }
@@ -72,5 +69,47 @@ impl FullPass {
     pub fn done(self) -> (Vec<Difference>, Counts) {
         let Self { differences, all, .. } = self;
         (ranked(differences, all), all)
+    }
+}
+
+impl Wanted {
+    /// Whether the job has what is wanted.
+    fn holds(&self) -> bool {
+        self.is_there != matches!(self.test, Test::Absent | Test::NoValue)
+    }
+}
+
+/// Takes in one job.
+struct FullPassSink<'a> {
+    tree: &'a PathTree,
+    wanted: &'a mut Vec<Wanted>,
+}
+
+impl FullPassSink<'_> {
+    fn mark(&mut self, path: PathId, is_it: impl Fn(&Test) -> bool) {
+        let here = self.wanted.iter_mut().filter(|wanted| wanted.path == path);
+        here.filter(|wanted| is_it(&wanted.test) || wanted.test == Test::Absent)
+            .for_each(|wanted| wanted.is_there = true);
+    }
+}
+
+impl AttributeSink for FullPassSink<'_> {
+    fn path(&mut self, above: PathId, key: &str) -> Option<PathId> {
+        self.tree.get(above, key)
+    }
+
+    fn test(&mut self, path: PathId, test: Test) {
+        self.mark(path, |wanted| match wanted {
+            Test::NoValue => test == Test::HasValue,
+            wanted => *wanted == test,
+        });
+    }
+
+    fn value(&mut self, path: PathId, value: &str, is_text: bool) {
+        self.mark(path, |wanted| match wanted {
+            Test::Text(text) => is_text && text == value,
+            Test::Literal(literal) => !is_text && literal == value,
+            _ => false,
+        });
     }
 }

@@ -6,6 +6,7 @@
 
 mod attribute;
 mod full_pass;
+mod paths;
 mod sample;
 mod score;
 mod values;
@@ -53,29 +54,39 @@ pub struct Difference {
 
 /// Compares chosen jobs with others, both of which are added one at a time.
 #[derive(Clone, Debug, Default)]
-pub struct Contrast(Sample);
+pub struct Contrast {
+    sample: Sample,
+    /// What the jobs were chosen by, which is no news.
+    chosen_by: Vec<ValuePath>,
+}
 
 impl Contrast {
+    /// A comparison of jobs that were chosen by what stands at these paths.
+    pub fn chosen_by(paths: Vec<ValuePath>) -> Self {
+        Self { chosen_by: paths, ..Self::default() }
+    }
+
     /// Adds one of the chosen jobs. They come before the others.
     pub fn add_chosen(&mut self, job: &ComparedJob<'_>) {
-        self.0.add(Side::Chosen, job);
+        self.sample.add(Side::Chosen, job);
     }
 
     /// Adds one of the others.
     pub fn add_other(&mut self, job: &ComparedJob<'_>) {
-        self.0.add(Side::Other, job);
+        self.sample.add(Side::Other, job);
     }
 
     /// How many jobs were added.
     pub fn jobs(&self) -> Counts {
-        self.0.all()
+        self.sample.all()
     }
 
     /// At most `most` differences, the clearest first; none where what differs may well be chance.
     pub fn differences(&self, most: usize) -> Vec<Difference> {
-        let all = self.0.all();
+        let all = self.sample.all();
         let least = ((all.chosen as f64 * LEAST_SUPPORT).ceil() as u64).max(LEAST_JOBS);
-        let candidates = self.0.candidates(least);
+        let mut candidates = self.sample.candidates(least);
+        candidates.retain(|candidate| !self.chosen_by.contains(&candidate.attribute.path));
         // What the same jobs have is one chance, however many words there are for it.
         let tried = candidates.iter().map(|candidate| candidate.seen.jobs).collect::<HashSet<_>>().len() as f64;
         let singles = self.singles(candidates);
@@ -90,7 +101,7 @@ impl Contrast {
 
     /// What more of the chosen have, the clearest first; of what the same jobs have, what says most, with the others.
     fn singles(&self, candidates: Vec<Candidate>) -> Vec<Single> {
-        let all = self.0.all();
+        let all = self.sample.all();
         let mut scored: Vec<(Candidate, f64)> = candidates
             .into_iter()
             .map(|candidate| {
@@ -125,12 +136,12 @@ impl Contrast {
     /// The pairs that say more than each of the two: kept by nearly all of the chosen that have either, by half of the others, and
     /// not by chance.
     fn pairs(&self, singles: &[Single], tried: f64) -> Vec<Difference> {
-        let all = self.0.all();
+        let all = self.sample.all();
         let paired = &singles[..singles.len().min(PAIRED)];
         let candidates: Vec<Candidate> = paired.iter().map(|single| single.candidate.clone()).collect();
         let mut pairs = Vec::new();
         let mut known: HashSet<u64> = candidates.iter().map(|candidate| candidate.seen.jobs).collect();
-        let mut found = self.0.pairs(&candidates);
+        let mut found = self.sample.pairs(&candidates);
         found.sort_by_key(|(places, _)| *places);
         for ((first, second), seen) in found {
             let (counts, parts) = (seen.counts, [first, second].map(|nth| candidates[nth].seen.counts));

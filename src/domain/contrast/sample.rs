@@ -1,8 +1,9 @@
 //! Counting the attributes of a sample: first of the chosen jobs, then of the others.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use super::attribute::{Attribute, ComparedJob, Test, ValuePath};
+use super::attribute::{Attribute, AttributeSink, ComparedJob, Test};
+use super::paths::{PathId, PathTree};
 use super::score::Counts;
 
 /// Different values of one path that are counted: one that many of the chosen share is among the first.
@@ -19,7 +20,7 @@ pub(super) enum Side {
     Other,
 }
 
-/// A path, or what is true of a value there, in the order in which they were first seen.
+/// What is true of a value at a path, in the order in which it was first seen.
 type Number = u32;
 
 /// The jobs that have something.
@@ -33,7 +34,9 @@ pub(super) struct Seen {
 /// What the jobs of a sample have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sample {
-    paths: HashMap<ValuePath, PathSeen>,
+    tree: PathTree,
+    /// By the number of the path; none for those that only lead to others.
+    paths: Vec<Option<PathSeen>>,
     seen: Vec<Seen>,
     jobs: Vec<SampledJob>,
     all: Seen,
@@ -47,7 +50,8 @@ struct PathSeen {
     valued: Number,
     /// What some of the chosen have there; nothing else can stand out.
     tests: HashMap<Test, Number>,
-    values: usize,
+    texts: HashMap<String, Number>,
+    literals: HashMap<String, Number>,
 }
 
 /// What one job has, in ascending order.
@@ -77,39 +81,18 @@ pub(super) struct Candidate {
 impl Sample {
     /// Counts a job. All of the chosen come before the others.
     pub(super) fn add(&mut self, side: Side, job: &ComparedJob<'_>) {
-        let Self { paths, seen: all_seen, .. } = self;
-        let mut has = BTreeSet::new();
-        job.attributes(|path, test| {
-            if !paths.contains_key(path) {
-                if paths.len() == MAX_PATHS {
-                    return;
-                }
-                let (present, valued) = (next(all_seen), next(all_seen));
-                let seen = PathSeen { present, valued, tests: HashMap::new(), values: 0 };
-                paths.insert(path.clone(), seen);
-            }
-            let Some(path) = paths.get_mut(path) else { return };
-            has.insert(path.present);
-            if test == Test::HasValue {
-                has.insert(path.valued);
-                return;
-            }
-            let is_value = test.is_value();
-            if let Some(number) = path.tests.get(&test) {
-                has.insert(*number);
-            } else if side == Side::Chosen && (!is_value || path.values < MAX_VALUES) {
-                path.values += usize::from(is_value);
-                let number = next(all_seen);
-                path.tests.insert(test, number);
-                has.insert(number);
-            }
-        });
+        let Self { tree, paths, seen, .. } = self;
+        let mut sink = SampleSink { tree, paths, seen, side, has: Vec::new() };
+        job.attributes(&mut sink);
+        let mut has = sink.has;
+        has.sort_unstable();
+        has.dedup();
         let job = hash(self.jobs.len());
         for number in &has {
-            all_seen[*number as usize].add(side, job);
+            self.seen[*number as usize].add(side, job);
         }
         self.all.add(side, job);
-        self.jobs.push(SampledJob { side, has: has.into_iter().collect() });
+        self.jobs.push(SampledJob { side, has: has.into() });
     }
 
     /// How many jobs there are.
@@ -120,24 +103,27 @@ impl Sample {
     /// What at least so many of the chosen have.
     pub(super) fn candidates(&self, least: u64) -> Vec<Candidate> {
         let mut candidates = Vec::new();
-        for (path, seen) in &self.paths {
-            let present = self.seen[seen.present as usize];
-            let attribute = |test| Attribute { path: path.clone(), test };
-            let candidate =
-                |test, counted| Candidate { attribute: attribute(test), seen: self.counted(counted), counted };
+        let paths = (0..).zip(&self.paths).filter_map(|(path, seen)| Some((self.tree.path(path), seen.as_ref()?)));
+        for (path, seen) in paths {
+            let candidate = |test, counted| {
+                let attribute = Attribute { path: path.clone(), test };
+                Candidate { attribute, seen: self.counted(counted), counted }
+            };
             candidates.extend([
                 candidate(Test::Absent, Counted::Without(seen.present)),
                 candidate(Test::HasValue, Counted::With(seen.valued)),
                 candidate(Test::NoValue, Counted::Without(seen.valued)),
             ]);
+            let of_values = seen.tests.iter().map(|(test, number)| (test.clone(), number));
+            candidates.extend(of_values.map(|(test, number)| candidate(test, Counted::With(*number))));
             // Nearly each job has its own: what is shared is shared by chance.
-            let is_identifier = seen.values > IDENTIFIERS && seen.values as u64 * 10 > present.counts.chosen * 9;
-            for (test, number) in &seen.tests {
-                if is_identifier && test.is_value() {
-                    continue;
-                }
-                candidates.push(candidate(test.clone(), Counted::With(*number)));
+            let present = self.seen[seen.present as usize].counts.chosen;
+            if seen.values() > IDENTIFIERS && seen.values() as u64 * 10 > present * 9 {
+                continue;
             }
+            let texts = seen.texts.iter().map(|(text, number)| (Test::Text(text.clone()), number));
+            let literals = seen.literals.iter().map(|(value, number)| (Test::Literal(value.clone()), number));
+            candidates.extend(texts.chain(literals).map(|(test, number)| candidate(test, Counted::With(*number))));
         }
         candidates.retain(|candidate| candidate.seen.counts.chosen >= least);
         candidates
@@ -170,6 +156,77 @@ impl Sample {
             }
         }
         pairs.into_iter().collect()
+    }
+}
+
+impl PathSeen {
+    fn new(seen: &mut Vec<Seen>) -> Self {
+        let (present, valued) = (next(seen), next(seen));
+        Self { present, valued, tests: HashMap::new(), texts: HashMap::new(), literals: HashMap::new() }
+    }
+
+    /// Different values that are counted.
+    fn values(&self) -> usize {
+        self.texts.len() + self.literals.len()
+    }
+}
+
+/// Takes in one job.
+struct SampleSink<'a> {
+    tree: &'a mut PathTree,
+    paths: &'a mut Vec<Option<PathSeen>>,
+    seen: &'a mut Vec<Seen>,
+    side: Side,
+    /// What it has so far, some of it more than once.
+    has: Vec<Number>,
+}
+
+impl SampleSink<'_> {
+    fn here(&mut self, path: PathId) -> &mut PathSeen {
+        let at = path as usize;
+        if self.paths.len() <= at {
+            self.paths.resize_with(at + 1, || None);
+        }
+        let here = self.paths[at].get_or_insert_with(|| PathSeen::new(self.seen));
+        self.has.push(here.present);
+        here
+    }
+}
+
+impl AttributeSink for SampleSink<'_> {
+    fn path(&mut self, above: PathId, key: &str) -> Option<PathId> {
+        let known = self.tree.get(above, key);
+        known.or_else(|| (self.tree.len() < MAX_PATHS).then(|| self.tree.add(above, key)))
+    }
+
+    fn test(&mut self, path: PathId, test: Test) {
+        let is_chosen = self.side == Side::Chosen;
+        let here = self.here(path);
+        if test == Test::HasValue {
+            let valued = here.valued;
+            return self.has.push(valued);
+        }
+        let known = here.tests.get(&test).copied();
+        let Some(number) = known.or_else(|| is_chosen.then(|| next(self.seen))) else { return };
+        if known.is_none() {
+            self.here(path).tests.insert(test, number);
+        }
+        self.has.push(number);
+    }
+
+    fn value(&mut self, path: PathId, value: &str, is_text: bool) {
+        let is_chosen = self.side == Side::Chosen;
+        let here = self.here(path);
+        let is_room = here.values() < MAX_VALUES;
+        let values = |here: &PathSeen| if is_text { here.texts.get(value) } else { here.literals.get(value) }.copied();
+        let known = values(here);
+        let Some(number) = known.or_else(|| (is_chosen && is_room).then(|| next(self.seen))) else { return };
+        if known.is_none() {
+            let here = self.here(path);
+            let values = if is_text { &mut here.texts } else { &mut here.literals };
+            values.insert(value.to_owned(), number);
+        }
+        self.has.push(number);
     }
 }
 

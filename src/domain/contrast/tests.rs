@@ -92,12 +92,7 @@ fn contrast(seed: u64, cause: Cause) -> (Vec<Difference>, Counts) {
         let document = Document::parse(arguments(&mut dice, &planted)).expect("JSON");
         let queue = ["high", "low"][dice.below(2) as usize];
         let fields = [("queue", Some(queue)), ("worker", None)];
-        let compared = ComparedJob {
-            fields: &fields,
-            arguments: Some(&document),
-            marks: &JsonHighlights::default(),
-            chosen_by: &[],
-        };
+        let compared = ComparedJob { fields: &fields, arguments: Some(&document), marks: &JsonHighlights::default() };
         match is_chosen {
             true => contrast.add_chosen(&compared),
             false => contrast.add_other(&compared),
@@ -121,12 +116,7 @@ fn a_lack_is_a_filter_term_where_the_same_jobs_lack_any_value() {
             let (mine, theirs) = (chosen[nth % chosen.len()], other);
             for (json, is_chosen) in [(mine, true), (theirs, false)] {
                 let document = Document::parse(json.to_owned()).expect("JSON");
-                let job = ComparedJob {
-                    fields: &[],
-                    arguments: Some(&document),
-                    marks: &JsonHighlights::default(),
-                    chosen_by: &[],
-                };
+                let job = ComparedJob { fields: &[], arguments: Some(&document), marks: &JsonHighlights::default() };
                 if is_chosen { contrast.add_chosen(&job) } else { contrast.add_other(&job) }
             }
         }

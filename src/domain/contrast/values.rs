@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::attribute::{ComparedJob, Test, ValuePath};
+use super::attribute::{AttributeSink, ComparedJob, Test, ValuePath};
+use super::paths::{ARGUMENTS, PathId, PathTree};
 use crate::domain::filter::Key;
 
 /// Paths that are kept, and values of each.
@@ -13,7 +14,9 @@ const MAX_VALUES: usize = 4_096;
 #[derive(Clone, Debug, Default)]
 pub struct ValueCounts {
     jobs: u64,
-    paths: BTreeMap<ValuePath, PathCounts>,
+    tree: PathTree,
+    /// By the number of the path.
+    paths: BTreeMap<PathId, PathCounts>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -26,21 +29,9 @@ impl ValueCounts {
     /// Counts a job.
     pub fn add(&mut self, job: &ComparedJob<'_>) {
         self.jobs += 1;
-        let mut seen = BTreeSet::new();
-        job.attributes(|path, test| {
-            let value = match test {
-                Test::HasValue => None,
-                Test::Text(value) | Test::Literal(value) => Some(value),
-                _ => return,
-            };
-            if path.argument_keys().is_some_and(|keys| !keys.is_empty()) {
-                seen.insert((path.clone(), value));
-            }
-        });
-        for (path, value) in seen {
-            if self.paths.len() == MAX_PATHS && !self.paths.contains_key(&path) {
-                continue;
-            }
+        let mut sink = ValueSink { tree: &mut self.tree, seen: BTreeSet::new() };
+        ComparedJob { fields: &[], ..*job }.attributes(&mut sink);
+        for (path, value) in sink.seen {
             let counts = self.paths.entry(path).or_default();
             match value {
                 None => counts.jobs += 1,
@@ -57,17 +48,46 @@ impl ValueCounts {
         self.jobs
     }
 
-    /// The paths of the arguments that hold values, as filters write them, with the number of jobs; in the order of the keys.
+    /// The paths of the arguments that hold values, as filters write them, with the number of jobs; by name.
     pub fn paths(&self) -> impl Iterator<Item = (Key, u64)> {
-        self.paths.iter().filter_map(|(path, counts)| Some((Key::Arg(path.argument_keys()?.to_vec()), counts.jobs)))
+        let path = |(path, counts): (&PathId, &PathCounts)| (self.tree.path(*path), counts.jobs);
+        let paths: BTreeMap<ValuePath, u64> = self.paths.iter().map(path).collect();
+        paths.into_iter().filter_map(|(path, jobs)| Some((Key::Arg(path.argument_keys()?.to_vec()), jobs)))
     }
 
     /// The values at a path with the number of jobs, the most frequent first.
     pub fn values(&self, keys: &[String]) -> Vec<(&str, u64)> {
-        let Some(counts) = self.paths.get(&ValuePath::argument(keys.iter().cloned())) else { return Vec::new() };
+        let path = keys.iter().try_fold(ARGUMENTS, |above, key| self.tree.get(above, key));
+        let Some(counts) = path.and_then(|path| self.paths.get(&path)) else { return Vec::new() };
         let mut values: Vec<(&str, u64)> = counts.values.iter().map(|(value, jobs)| (value.as_str(), *jobs)).collect();
         values.sort_by_key(|(value, jobs)| (std::cmp::Reverse(*jobs), *value));
         values
+    }
+}
+
+/// Takes in the values of one job, each once.
+struct ValueSink<'a> {
+    tree: &'a mut PathTree,
+    /// `None` for that there is a value.
+    seen: BTreeSet<(PathId, Option<String>)>,
+}
+
+impl AttributeSink for ValueSink<'_> {
+    fn path(&mut self, above: PathId, key: &str) -> Option<PathId> {
+        let known = self.tree.get(above, key);
+        known.or_else(|| (self.tree.len() < MAX_PATHS).then(|| self.tree.add(above, key)))
+    }
+
+    fn test(&mut self, path: PathId, test: Test) {
+        if test == Test::HasValue && path != ARGUMENTS {
+            self.seen.insert((path, None));
+        }
+    }
+
+    fn value(&mut self, path: PathId, value: &str, _: bool) {
+        if path != ARGUMENTS {
+            self.seen.insert((path, Some(value.to_owned())));
+        }
     }
 }
 
@@ -85,7 +105,7 @@ mod tests {
             let document = Document::parse(json.to_owned()).expect("JSON");
             let fields = [("queue", Some("low"))];
             let marks = JsonHighlights::default();
-            let job = ComparedJob { fields: &fields, arguments: Some(&document), marks: &marks, chosen_by: &[] };
+            let job = ComparedJob { fields: &fields, arguments: Some(&document), marks: &marks };
             counts.add(&job);
         }
         let keys = |path: &str| path.split('.').map(str::to_owned).collect::<Vec<_>>();

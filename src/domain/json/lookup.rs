@@ -22,6 +22,9 @@ const ENCODINGS: usize = 3;
 /// as it is.
 pub fn decode_double(text: &str) -> Cow<'_, str> {
     let mut decoded = Cow::Borrowed(text);
+    if !text.trim_ascii_start().starts_with('"') {
+        return decoded;
+    }
     for _ in 0..ENCODINGS {
         let trimmed = decoded.trim_ascii();
         if !trimmed.starts_with('"') || !is_valid(trimmed) {

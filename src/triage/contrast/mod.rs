@@ -7,15 +7,15 @@ mod values;
 use std::collections::HashMap;
 
 use reader::JobReader;
-pub(super) use reader::next_step;
 pub use reader::Progress;
+pub(super) use reader::next_step;
 pub use report::{Comparison, DifferenceLine};
 pub use values::{count_values, sample_values};
 
 use super::StoreContext;
-use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, FullPass};
+use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, FullPass, ValuePath};
 use crate::domain::facet::Facet;
-use crate::domain::filter::{Filter, Key};
+use crate::domain::filter::{Clause, Filter, Key};
 use crate::domain::text::Untrusted;
 use crate::store::{Budget, Entry, SourceError};
 
@@ -77,8 +77,8 @@ pub async fn contrast(
     budget: &Budget,
     on_progress: Progress<'_>,
 ) -> Result<ContrastReport, SourceError> {
-    let reader = JobReader { desk, budget, chosen: &query.chosen };
-    let mut contrast = Contrast::default();
+    let reader = JobReader { desk, budget, chosen: &query.chosen, marks: true };
+    let mut contrast = Contrast::chosen_by(argument_paths(&query.chosen));
     let mut classes: HashMap<Option<Untrusted>, usize> = HashMap::new();
     let mut more = reader
         .read(std::slice::from_ref(&query.chosen), query.sample, on_progress, &mut |entry, job| {
@@ -109,10 +109,20 @@ pub async fn contrast(
     }
     let mut full_pass = FullPass::of(report.differences);
     let chosen = std::slice::from_ref(&query.chosen);
+    let reader = JobReader { marks: false, ..reader };
     reader.read(chosen, usize::MAX, on_progress, &mut |_, job| full_pass.add_chosen(job)).await?;
     reader.read(&others, usize::MAX, on_progress, &mut |_, job| full_pass.add_other(job)).await?;
     let (differences, jobs) = full_pass.done();
     Ok(ContrastReport { differences, jobs, is_sample: false, ..report })
+}
+
+/// The paths in the arguments that a filter names.
+fn argument_paths(filter: &Filter) -> Vec<ValuePath> {
+    let path = |clause: &Clause| match &clause.key {
+        Key::Arg(keys) => Some(ValuePath::argument(keys.iter().cloned())),
+        _ => None,
+    };
+    filter.clauses().iter().filter_map(path).collect()
 }
 
 /// Other jobs of the classes of the chosen ones, where these are few and were not chosen by them alone.
@@ -178,7 +188,7 @@ mod tests {
         let redactor = Arc::new(Redactor::new(&config));
         let desk = StoreContext { redactor, ..MemoryStore::of(1, |_| ()).desk() };
         let (budget, filter) = (Budget::new(std::time::Duration::from_secs(1)), Filter::all());
-        let reader = JobReader { desk: &desk, budget: &budget, chosen: &filter };
+        let reader = JobReader { desk: &desk, budget: &budget, chosen: &filter, marks: true };
         let mut contrast = Contrast::default();
         let arguments = |pin: u8| {
             entry(&format!(
@@ -203,8 +213,8 @@ mod tests {
         let desk = MemoryStore::of(1, |_| ()).desk();
         let budget = Budget::new(std::time::Duration::from_secs(1));
         let filter = Filter::parse("args.currency:JPY").expect("a filter");
-        let reader = JobReader { desk: &desk, budget: &budget, chosen: &filter };
-        let mut contrast = Contrast::default();
+        let reader = JobReader { desk: &desk, budget: &budget, chosen: &filter, marks: true };
+        let mut contrast = Contrast::chosen_by(argument_paths(&filter));
         for nth in 0..50 {
             let arguments = |currency: &str, kind| entry(&format!(r#"{{"currency":"{currency}","kind":{kind}}}"#));
             reader.compare(&arguments("JPY", 1), &mut |_, job| contrast.add_chosen(job));

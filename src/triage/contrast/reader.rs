@@ -1,6 +1,6 @@
 //! Reading jobs with what is compared of them, in bounded steps.
 
-use crate::domain::contrast::{ComparedJob, ValuePath};
+use crate::domain::contrast::ComparedJob;
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::json::{Document, JsonHighlights, decode_double};
@@ -30,6 +30,8 @@ pub(super) struct JobReader<'a> {
     pub(super) budget: &'a Budget,
     /// What jobs were chosen by, which is no news.
     pub(super) chosen: &'a Filter,
+    /// Whether secrets are marked: what is only counted is not shown.
+    pub(super) marks: bool,
 }
 
 impl JobReader<'_> {
@@ -76,15 +78,10 @@ impl JobReader<'_> {
         let document =
             entry.arguments.as_deref().and_then(|text| Document::parse(decode_double(text).into_owned()).ok());
         let mut marks = JsonHighlights::default();
-        if let Some(document) = &document {
+        if let Some(document) = document.as_ref().filter(|_| self.marks) {
             self.desk.redactor.mark(document, &mut marks);
         }
-        let path = |key: &Key| match key {
-            Key::Arg(path) => Some(ValuePath::argument(path.iter().cloned())),
-            _ => None,
-        };
-        let chosen_by: Vec<ValuePath> = keys().filter_map(path).collect();
-        let job = ComparedJob { fields: &fields, arguments: document.as_ref(), marks: &marks, chosen_by: &chosen_by };
+        let job = ComparedJob { fields: &fields, arguments: document.as_ref(), marks: &marks };
         each(entry, &job);
     }
 }

@@ -27,7 +27,7 @@ pub async fn count_values(
     budget: &Budget,
     on_progress: Progress<'_>,
 ) -> Result<(Vec<Bar>, Count), SourceError> {
-    let reader = JobReader { desk, budget, chosen: &Filter::all() };
+    let reader = JobReader { desk, budget, chosen: &Filter::all(), marks: true };
     let (mut bars, mut total): (HashMap<Option<String>, Bar>, u64) = (HashMap::new(), 0);
     reader
         .read(std::slice::from_ref(filter), usize::MAX, on_progress, &mut |entry, job| {
@@ -84,7 +84,7 @@ pub async fn sample_values(
     most: usize,
     budget: &Budget,
 ) -> Result<ValueCounts, SourceError> {
-    let reader = JobReader { desk, budget, chosen: &Filter::all() };
+    let reader = JobReader { desk, budget, chosen: &Filter::all(), marks: true };
     let mut counts = ValueCounts::default();
     reader.read(std::slice::from_ref(filter), most, &mut |_| (), &mut |_, job| counts.add(job)).await?;
     Ok(counts)

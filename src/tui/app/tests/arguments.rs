@@ -14,7 +14,7 @@ fn values() -> Arc<ValueCounts> {
     ] {
         let document = Document::parse(json.to_owned()).expect("JSON");
         let marks = JsonHighlights::default();
-        counts.add(&ComparedJob { fields: &[], arguments: Some(&document), marks: &marks, chosen_by: &[] });
+        counts.add(&ComparedJob { fields: &[], arguments: Some(&document), marks: &marks });
     }
     Arc::new(counts)
 }

@@ -1,0 +1,77 @@
+//! Paths by number: a value is looked at without making its path.
+
+use std::collections::HashMap;
+
+use super::attribute::ValuePath;
+
+/// A path, in the order in which they were first seen.
+pub(super) type PathId = u32;
+
+/// Above all fields of a job.
+pub(super) const FIELDS: PathId = 0;
+/// The arguments as a whole.
+pub(super) const ARGUMENTS: PathId = 1;
+
+/// Paths, each by the one above it and its last key.
+#[derive(Clone, Debug)]
+pub(super) struct PathTree(Vec<PathNode>);
+
+#[derive(Clone, Debug, Default)]
+struct PathNode {
+    above: PathId,
+    key: String,
+    below: HashMap<String, PathId>,
+}
+
+impl Default for PathTree {
+    fn default() -> Self {
+        Self(vec![PathNode::default(), PathNode::default()])
+    }
+}
+
+impl PathTree {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The path with one more key.
+    pub(super) fn get(&self, above: PathId, key: &str) -> Option<PathId> {
+        self.0[above as usize].below.get(key).copied()
+    }
+
+    /// The same, which is added where there is none.
+    pub(super) fn add(&mut self, above: PathId, key: &str) -> PathId {
+        if let Some(path) = self.get(above, key) {
+            return path;
+        }
+        let path = PathId::try_from(self.0.len()).unwrap_or(PathId::MAX);
+        self.0[above as usize].below.insert(key.to_owned(), path);
+        self.0.push(PathNode { above, key: key.to_owned(), below: HashMap::new() });
+        path
+    }
+
+    /// Adds a path with all above it.
+    pub(super) fn add_path(&mut self, path: &ValuePath) -> PathId {
+        match path.argument_keys() {
+            Some(keys) => keys.iter().fold(ARGUMENTS, |above, key| self.add(above, key)),
+            None => self.add(FIELDS, &path.to_string()),
+        }
+    }
+
+    /// The path of a number.
+    pub(super) fn path(&self, path: PathId) -> ValuePath {
+        let mut keys: Vec<&str> = Vec::new();
+        let mut here = path;
+        while here > ARGUMENTS {
+            let node = &self.0[here as usize];
+            keys.push(&node.key);
+            here = node.above;
+        }
+        keys.reverse();
+        match (here, keys.as_slice()) {
+            (FIELDS, [name]) => ValuePath::field(name),
+            _ => ValuePath::argument(keys.into_iter().map(str::to_owned)),
+        }
+    }
+}
