@@ -82,3 +82,22 @@ impl FromArgMatches for VerbCommand {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::args::Cli;
+
+    #[test]
+    fn an_action_that_is_had_by_undoing_alone_is_no_command() {
+        let is_command = |action: Action| {
+            let line = ["dlq-tui", action.word(), "--help"];
+            Cli::try_parse_from(line).is_err_and(|error| error.kind() == clap::error::ErrorKind::DisplayHelp)
+        };
+        for action in Action::ALL {
+            assert_eq!(is_command(action), action.profile().undoes.is_none(), "{action}");
+        }
+    }
+}
