@@ -123,7 +123,7 @@ impl ReplayOutcomes<'_> {
             counts.replayed += n;
             counts.add(before.as_ref(), &ReplayOutcome::from_word(&word, class), n);
         }
-        let keep = [text(&run.0), text(&counts.to_json())];
+        let keep = [text(&run.0), text(counts.to_json())];
         self.home.execute("UPDATE {runs} SET outcomes = ?2 WHERE id = ?1", keep).await?;
         Ok(counts)
     }

@@ -118,7 +118,7 @@ async fn followed(db: &TestDb, layout: Layout) {
     let desk = desk(&db.url, layout.table()).await;
     let run = plan(&desk, &ledger, "", Action::Replay).await.run;
     let replayed = go(&desk, &ledger, &run).await.run.tally.done;
-    let waiting = OutcomeCounts { replayed: replayed, waiting: replayed, ..OutcomeCounts::default() };
+    let waiting = OutcomeCounts { replayed, waiting: replayed, ..OutcomeCounts::default() };
     let name = format!("{} on {}", layout.table(), db.engine.name());
     assert_eq!(counts(&desk, &ledger, &run).await, waiting, "{name}");
     let table = if layout == Layout::DlqEvents { "dlq_events" } else { "jobs" };
