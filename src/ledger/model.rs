@@ -50,7 +50,7 @@ impl RunState {
         RunState::Dismissed,
     ];
 
-    /// The word that the ledger keeps and screens show.
+    /// The word that the ledger keeps, and that scripts read.
     pub fn word(self) -> &'static str {
         match self {
             RunState::Freezing => "freezing",
@@ -59,6 +59,14 @@ impl RunState {
             RunState::Stopped => "stopped",
             RunState::Finished => "finished",
             RunState::Dismissed => "dismissed",
+        }
+    }
+
+    /// The word on screens. A run that ended has done its part; what becomes of its jobs is told apart.
+    pub fn label(self) -> &'static str {
+        match self {
+            RunState::Finished => "ended",
+            state => state.word(),
         }
     }
 

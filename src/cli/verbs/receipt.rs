@@ -316,7 +316,7 @@ fn shares(facts: &mut FactList<'_, impl Write>, title: &str, shares: &[CohortSha
 /// Prints a run and its receipt for people, in lines of this width.
 pub fn run(out: &mut impl Write, run: &Run, width: Option<usize>) -> io::Result<()> {
     let intent = &run.intent;
-    writeln!(out, "run {}: {}, {}", run.id, intent.action, run.state.word())?;
+    writeln!(out, "run {}: {}, {}", run.id, intent.action, run.state.label())?;
     let mut facts = FactList { out, names: 12, width };
     facts.tell("source", &format!("{} · {}", Clean::line(&intent.source), Clean::line(&intent.store)))?;
     if !intent.resolved.is_empty() {

@@ -88,7 +88,7 @@ pub async fn confirmed(
         // Nobody reads the receipt: what the run came to is told all the same.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let runs = ["dlq-tui", "runs", &run.0].into_iter().chain(opened.reach.iter().map(String::as_str));
-            let (word, look) = (receipt.run.state.word(), shell_words::join(runs));
+            let (word, look) = (receipt.run.state.label(), shell_words::join(runs));
             output::say(&format!("run {run} is {word}, and its receipt cannot be printed: `{look}` shows it"));
             Err(error.into())
         }

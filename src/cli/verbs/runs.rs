@@ -284,7 +284,7 @@ fn table(runs: &[Run]) -> TextTable {
         numbers.extend(not_started.then_some(t.not_started));
         let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
         let (at, what) = (run.intent.frozen_at.to_second(), outcomes::what(run));
-        let head = [run.id.0.as_str(), &at, &who, &what, run.state.word()];
+        let head = [run.id.0.as_str(), &at, &who, &what, run.state.label()];
         let outcome = run.outcomes.as_ref().map(OutcomeCounts::summary).unwrap_or_default();
         let (filter, reason) =
             (receipt::typed(&run.intent.filter), receipt::typed(run.intent.reason.as_deref().unwrap_or_default()));

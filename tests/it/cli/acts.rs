@@ -80,7 +80,7 @@ async fn runs_that_were_not_confirmed_are_listed_with_all_only() {
     assert!(all.out.contains("dismissed"), "{}", all.out);
     user.run(&["replay", "--all", "--limit", "2", "--yes"]).with(0);
     let table = user.run(&["runs"]).out;
-    assert!(table.contains("finished") && !table.contains("dismissed"), "{table}");
+    assert!(table.contains("ended") && !table.contains("dismissed"), "{table}");
     assert_eq!(user.json(&["runs", "-o", "json"])["runs"].as_array().map(Vec::len), Some(2));
 }
 

@@ -139,7 +139,7 @@ async fn a_source_that_is_away_leaves_the_runs_of_this_machine() {
     away.env("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none");
     let ended = super::Ended::from(away.output().expect("starts"));
     assert!(ended.with(0).contains("only runs that are kept on this machine"), "{}", ended.err);
-    assert!(ended.out.contains("finished"), "{}", ended.out);
+    assert!(ended.out.contains("ended"), "{}", ended.out);
     // Where they cannot be had either, that is said once, and nothing else.
     let state = tempfile::tempdir().expect("a folder");
     std::fs::create_dir_all(state.path().join("dlq-tui/ledger.sqlite3")).expect("a folder in its place");
