@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{sleep, timeout};
 
+use super::outcome_polls::OutcomePolls;
 use super::world::Fact;
 use crate::config::Thresholds;
 use crate::domain::facet::Facet;
@@ -57,6 +58,7 @@ pub struct Session {
     /// From where on a cohort asks for the number, and how often a job may have been replayed.
     pub thresholds: Thresholds,
     open: Mutex<Option<OpenStore>>,
+    outcomes: OutcomePolls,
 }
 
 impl Session {
@@ -70,6 +72,7 @@ impl Session {
             statement: launch.settings.statement,
             thresholds: launch.settings.thresholds,
             open: Mutex::new(None),
+            outcomes: OutcomePolls::default(),
         }
     }
 
@@ -96,6 +99,15 @@ impl Session {
 
     async fn runs(&self) -> Result<Vec<Run>, LedgerError> {
         self.ledger().await?.runs().latest(RUNS).await
+    }
+
+    /// The runs, and what became of the latest replays.
+    async fn runs_with_outcomes(&self, budget: &Budget) -> Result<Vec<Run>, LedgerError> {
+        let mut runs = self.runs().await?;
+        if let Ok(open) = self.store() {
+            self.outcomes.refresh(&open.desk, &self.ledger().await?, &mut runs, budget).await;
+        }
+        Ok(runs)
     }
 
     /// Answers a request. Can be dropped at any time, but for acts.
@@ -146,7 +158,7 @@ impl Session {
             Request::Resume(run) => Reply::Executed(Box::new(self.resume(run, going).await)),
             Request::Dismiss(run) => Reply::Dismissed(self.dismiss(run).await),
             Request::Runs => Reply::Runs(self.runs().await.map_err(|e| e.to_string())),
-            Request::RunsAgain => Reply::RunsAgain(self.runs().await.map_err(|e| e.to_string())),
+            Request::RunsAgain => Reply::RunsAgain(self.runs_with_outcomes(budget).await.map_err(|e| e.to_string())),
         }
     }
 

@@ -72,7 +72,11 @@ fn several_jobs_are_replayed_with_a_receipt_whose_parts_add_up() {
     demo.send("R");
     demo.wait("the plan", |screen| screen.contains("replay 3 jobs") && screen.contains("[ n No ]"));
     demo.press_until("y", "that the plan is taken", |screen| !screen.contains("[ n No ]"));
-    demo.wait("the receipt", |screen| screen.contains("Receipt of") && screen.contains("Every planned job is done"));
+    demo.wait("the receipt", |screen| {
+        screen.contains("Receipt of") && screen.contains("Every planned job was replayed")
+    });
+    // What became of them comes by itself, while the receipt is open.
+    demo.wait("the outcomes", |screen| screen.contains("succeeded") || screen.contains("died again"));
     demo.press_until("<Esc>", "the list", |screen| !screen.contains("Receipt of") && screen.contains("[Jobs]"));
     demo.send("q");
     assert!(demo.wait_for_exit().success());
@@ -89,5 +93,5 @@ fn enter_alone_never_confirms() {
     demo.wait("the list again", |screen| !screen.contains("[ n No ]") && screen.contains("[Jobs]"));
     demo.send("L");
     demo.wait("the runs", |screen| screen.contains("uns"));
-    assert!(!demo.text().contains("finished"), "{}", demo.text());
+    assert!(!demo.text().contains("replay  ended"), "{}", demo.text());
 }

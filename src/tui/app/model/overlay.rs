@@ -150,6 +150,8 @@ pub struct RunsPage {
 /// How often runs are asked for again while their page is open: while one is executed, and otherwise.
 const RUNS_LIVE: Duration = Duration::from_secs(1);
 const RUNS_QUIET: Duration = Duration::from_secs(5);
+/// The same while replayed jobs have not settled.
+const RUNS_OPEN: Duration = Duration::from_secs(2);
 
 impl RunsPage {
     /// A page with the cursor on the latest run.
@@ -160,7 +162,9 @@ impl RunsPage {
     /// Says when the runs are asked for again.
     pub fn schedule_reload(&mut self, now: Timestamp) {
         let live = self.runs.iter().any(|run| matches!(run.state, RunState::Running | RunState::Freezing));
-        self.next = Some(now.after(if live { RUNS_LIVE } else { RUNS_QUIET }));
+        let is_open = self.runs.iter().any(|run| run.outcomes.as_ref().is_some_and(|counts| counts.open() > 0));
+        let quiet = if is_open { RUNS_OPEN } else { RUNS_QUIET };
+        self.next = Some(now.after(if live { RUNS_LIVE } else { quiet }));
     }
 
     /// Takes in how the runs are now; the cursor stays on its run.
@@ -360,4 +364,6 @@ pub struct Runner {
     pub limit: Option<u64>,
     /// The last run that did anything, with its verb, for its undo.
     pub last: Option<(RunId, Action)>,
+    /// When the outcomes of the replay whose receipt is open are asked for again.
+    pub outcomes_due: Option<Timestamp>,
 }

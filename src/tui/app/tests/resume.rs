@@ -1,6 +1,7 @@
 //! Going on with a run of the ledger from the page of runs.
 
 use super::*;
+use crate::domain::outcome::OutcomeCounts;
 use crate::domain::run_options::destination::Destination;
 
 fn stopped(id: &str) -> Run {
@@ -82,4 +83,25 @@ fn a_run_whose_jobs_went_elsewhere_is_neither_gone_on_with_nor_undone_here() {
     console.keys("U");
     assert!(notice(&console).contains("handed its jobs to the command `bin/replay`"), "{}", notice(&console));
     assert!(matches!(&console.model.overlay, Overlay::Runs(_)) && resumes(&console).is_none());
+}
+
+#[test]
+fn the_receipt_of_a_replay_follows_its_jobs_until_all_have_settled() {
+    let mut console = on_runs(vec![stopped("r-1")]);
+    console.keys("R").wait(LONG_ENOUGH).keys("y");
+    let tally = RunTally { planned: 5, done: 5, ..RunTally::default() };
+    let ended = Run { state: RunState::Finished, tally, ..stopped("r-1") };
+    console.answer(Slot::Act, Reply::Executed(Box::new(Ok(ended.clone())))).wait(LONG_ENOUGH);
+    assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain)), "asked at once");
+    let seen = |waiting, succeeded| {
+        let outcomes = OutcomeCounts { replayed: 5, waiting, succeeded, ..OutcomeCounts::default() };
+        Reply::RunsAgain(Ok(vec![Run { outcomes: Some(outcomes), ..ended.clone() }]))
+    };
+    console.answer(Slot::Runs, seen(5, 0));
+    let Overlay::Receipt(run, _) = &console.model.overlay else { panic!("{:?}", console.model.overlay) };
+    assert_eq!(run.outcomes.as_ref().map(OutcomeCounts::summary).as_deref(), Some("5 waiting"));
+    console.wait(Duration::from_secs(2));
+    assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain)), "asked again");
+    console.answer(Slot::Runs, seen(0, 5)).wait(Duration::from_secs(60));
+    assert!(console.request(Slot::Runs).is_none(), "nothing is left to ask");
 }

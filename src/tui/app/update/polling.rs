@@ -23,6 +23,9 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     {
         effects.push(model.requests.ask(Slot::Runs, Request::RunsAgain));
     }
+    if is_due(outcomes_due(model), now) {
+        effects.push(model.requests.ask(Slot::Runs, Request::RunsAgain));
+    }
     match model.live.link {
         ConnectionState::Down { retry_at, .. } if retry_at <= now => effects.extend(reach(model)),
         ConnectionState::Up => {
@@ -43,6 +46,12 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         _ => {}
     }
     effects
+}
+
+/// When the open receipt of a replay looks again for what became of its jobs.
+fn outcomes_due(model: &Model) -> Option<Timestamp> {
+    let is_seen = matches!(model.overlay, Overlay::Receipt(..)) && !model.requests.is_open(Slot::Runs);
+    model.runner.outcomes_due.filter(|_| is_seen)
 }
 
 /// Whether a count is under way, or waits for its time to come.
@@ -210,7 +219,7 @@ pub fn lost(model: &mut Model, error: &SourceError, now: Timestamp) -> Vec<Effec
 /// When the model wants to be woken: the earliest of what is due, `patience` among it, and each second while a countdown
 /// is shown.
 pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Option<Effect> {
-    let mut due = vec![model.screen.notice.as_ref().map(|n| n.until), patience];
+    let mut due = vec![model.screen.notice.as_ref().map(|n| n.until), patience, outcomes_due(model)];
     match &model.live.link {
         ConnectionState::Down { retry_at, .. } => {
             due.push(Some(

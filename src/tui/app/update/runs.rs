@@ -1,5 +1,7 @@
 //! Acting: scope, plan, confirmation in proportion, the run and its receipt.
 
+use std::time::Duration;
+
 use crossterm::event::{Event, KeyCode};
 use tui_input::backend::crossterm::EventHandler;
 
@@ -19,6 +21,9 @@ use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::layout::Areas;
 use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, READ_FIRST, RunsPage, ScrollState, SelectionMarks};
 use crate::tui::keys::{Chord, KeyCommand};
+
+/// How often the open receipt of a replay looks for what became of its jobs.
+const OUTCOMES_AGAIN: Duration = Duration::from_secs(2);
 
 /// Freezes the cohort that the operator has in front of them.
 pub fn begin(model: &mut Model, action: Action, now: Timestamp) -> Vec<Effect> {
@@ -305,6 +310,8 @@ pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestam
             let sentence = summary(model, &run);
             let small = run.tally.planned == 1 && run.tally.done == 1;
             if watched && !small {
+                let is_replay = run.intent.action == Action::Replay && run.tally.done > 0;
+                model.runner.outcomes_due = is_replay.then_some(now);
                 model.overlay = Overlay::Receipt(Box::new(run), ScrollState::default());
             } else {
                 if watched {
@@ -358,7 +365,8 @@ pub fn on_runs(model: &mut Model, runs: Vec<Run>, now: Timestamp) -> Vec<Effect>
         _ => model.say(format!("the runs have come: {} shows them", model.key(KeyCommand::Runs)), now),
     }
     if let Overlay::Runs(page) = &mut model.overlay {
-        page.schedule_reload(now);
+        // The list does not wait for what became of the jobs, which comes at once after it.
+        page.next = Some(now);
     }
     Vec::new()
 }
@@ -370,6 +378,12 @@ pub fn on_runs_again(model: &mut Model, runs: Option<Vec<Run>>, now: Timestamp) 
             page.refresh(runs);
         }
         page.schedule_reload(now);
+    } else if let Overlay::Receipt(run, _) = &mut model.overlay {
+        let again = runs.into_iter().flatten().find(|again| again.id == run.id);
+        run.outcomes = again.and_then(|again| again.outcomes).or_else(|| run.outcomes.take());
+        // What has settled is not asked again.
+        let is_settled = run.outcomes.as_ref().is_some_and(|counts| counts.open() == 0);
+        model.runner.outcomes_due = (!is_settled).then(|| now.after(OUTCOMES_AGAIN));
     }
     Vec::new()
 }

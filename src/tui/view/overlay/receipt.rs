@@ -1,7 +1,7 @@
 //! The receipt of a run: sums that add up, by reason, and what can be done with the remainder.
 //!
 //! ```text
-//! ┌ Receipt of r-7: finished ──────────────────────────┐
+//! ┌ Receipt of r-7: ended ─────────────────────────────┐
 //! │ replay on shop, public.dead_letter_jobs            │
 //! │                                                    │
 //! │   planned         1,204                            │
@@ -15,6 +15,8 @@
 //! ```
 
 use crate::domain::histogram::grouped;
+use crate::domain::outcome::OutcomeCounts;
+use crate::domain::text::Untrusted;
 use crate::ledger::{Run, RunState};
 use crate::tui::app::model::{Model, ScrollState, SourceState};
 use crate::tui::keys::KeyCommand;
@@ -32,7 +34,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, run: &Run, reading: ScrollSt
     let lines = lines(model, run, width.saturating_sub(4), canvas.theme);
     let height = (lines.len() + 2).min(usize::from(screen.height));
     let area = dialog::centred(screen, width, height);
-    let title = format!("Receipt of {}: {}", run.id, run.state.word());
+    let title = format!("Receipt of {}: {}", run.id, run.state.label());
     let role = if run.state == RunState::Finished { StyleRole::Good } else { StyleRole::Warning };
     let inside = dialog::frame(canvas, area, &title, role);
     dialog::scroll(canvas, area, inside, &lines, reading.top);
@@ -42,6 +44,7 @@ fn lines<'r>(model: &Model, run: &'r Run, width: usize, theme: &Theme) -> Vec<Ph
     let mut lines = about(model, run, width, theme);
     lines.push(Phrase::empty());
     lines.extend(sums(run));
+    lines.extend(run.outcomes.iter().flat_map(|counts| outcomes(model, counts)));
     lines.push(Phrase::empty());
     for row in dialog::wrap(&next(&model.source, run, &here(model, run)), width, theme) {
         lines.push(Phrase::of(StyleRole::Text, row));
@@ -95,6 +98,31 @@ fn sums(run: &Run) -> Vec<Phrase<'_>> {
     lines
 }
 
+/// What became of replayed jobs, when that was last asked for.
+fn outcomes(model: &Model, counts: &OutcomeCounts) -> Vec<Phrase<'static>> {
+    let mut lines = vec![Phrase::empty()];
+    for (role, word, n) in [
+        (StyleRole::Dim, "waiting", counts.waiting),
+        (StyleRole::Text, "running", counts.running),
+        (StyleRole::Warning, "retrying", counts.retrying),
+        (StyleRole::Good, "succeeded", counts.ok()),
+        (StyleRole::Danger, "died again", counts.died()),
+    ] {
+        lines.extend((n > 0).then(|| sum(role, word, n)));
+    }
+    for (class, n) in &counts.died_by_class {
+        let class = match class {
+            Some(class) => Untrusted::new(model.shown(class)).line_head(200).to_string(),
+            None => "(no error class)".to_owned(),
+        };
+        lines.push(of_which(*n, class));
+    }
+    for (word, n) in [("deleted", counts.gone), ("taken back", counts.taken_back), ("unknown", counts.unknown)] {
+        lines.extend((n > 0).then(|| sum(StyleRole::Dim, word, n)));
+    }
+    lines
+}
+
 fn sum(role: StyleRole, word: &'static str, n: u64) -> Phrase<'static> {
     Phrase::of(StyleRole::Text, format!("  {word:<12}")).and(role, format!("{:>12}", grouped(n)))
 }
@@ -129,7 +157,10 @@ fn next(source: &SourceState, run: &Run, here: &str) -> String {
         _ if tally.done < tally.planned => {
             format!("What was left alone is still there, with its reason for each job: {}", source.record(run))
         }
-        _ => format!("Every planned job is done. The record of it: {}", source.record(run)),
+        _ => {
+            let done = run.intent.action.done_word();
+            format!("Every planned job was {done}. The record of it: {}", source.record(run))
+        }
     }
 }
 
@@ -161,7 +192,7 @@ mod tests {
             (RunState::Planned, untouched, "nothing was touched", true),
             (RunState::Stopped, half.clone(), "Resume where it stopped", true),
             (RunState::Running, half.clone(), "interrupted", true),
-            (RunState::Finished, all, "Every planned job is done", false),
+            (RunState::Finished, all, "Every planned job was replayed", false),
             (RunState::Finished, RunTally::default(), "There was no job to do", false),
         ] {
             let sentence = next_of(state, tally);

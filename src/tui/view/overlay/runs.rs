@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! ┌ Runs ──────────────────────────────────────────────────────────────────┐
-//! │ run    when     verb    state    planned   done skipped failed by      │
-//! │ r-7    03:12:09 replay  finished   1,204  1,190      10      4 ops     │
+//! │ run    when     verb    state    planned changed skipped failed outcome│
+//! │ r-7    03:12:09 replay  ended      1,204   1,190      10      4 1,190 ok│
 //! └────────────────────────────────────────────────────────────────────────┘
 //! ```
 
 use std::fmt::Write as _;
 
 use crate::domain::histogram::grouped;
+use crate::domain::outcome::OutcomeCounts;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Run};
 use crate::tui::app::model::{Model, RunsPage};
@@ -20,13 +21,15 @@ use crate::tui::view::format::{self, DATED};
 use crate::tui::view::styled_text::Phrase;
 
 const WIDTH: usize = 132;
+/// Columns of the outcome: `1,190 ok, 14 died again`.
+const OUTCOME: usize = 24;
 
 /// Which columns there is room for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Room {
     /// What was done, and what became of it.
     Narrow,
-    /// When, and how many.
+    /// When, how many, and what became of them.
     Middle,
     /// By whom, which jobs, and what was left out.
     Wide,
@@ -79,12 +82,23 @@ fn headings(
     }
     let _ = write!(text, " {:<7} {:<9}", "verb", "state");
     if room > Room::Narrow {
-        let _ = write!(text, " {:>9} {:>9}", "planned", "done");
+        let _ = write!(text, " {:>9} {:>9}", "planned", "changed");
+    }
+    if room == Room::Middle {
+        text.push_str("  outcome");
     }
     if room == Room::Wide {
-        let _ = write!(text, " {:>9} {:>9}  by, filter", "skipped", "failed");
+        let _ = write!(text, " {:>9} {:>9}  {:<OUTCOME$} by, filter", "skipped", "failed", "outcome");
     }
     Phrase::of(StyleRole::Dim, text)
+}
+
+fn outcome_role(run: &Run) -> StyleRole {
+    match &run.outcomes {
+        Some(counts) if counts.died() > 0 => StyleRole::Danger,
+        Some(counts) if counts.open() + counts.unknown == 0 => StyleRole::Good,
+        _ => StyleRole::Text,
+    }
 }
 
 fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timestamp, theme: &Theme) -> Phrase<'static> {
@@ -96,11 +110,15 @@ fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timesta
         let when = format::moment(Some(run.intent.frozen_at), now, DATED, theme.zone);
         phrase = phrase.and(StyleRole::Time, format!(" {when:<DATED$}"));
     }
-    phrase = phrase.and(StyleRole::Text, format!(" {:<7} {:<9}", run.intent.action.word(), run.state.word()));
+    phrase = phrase.and(StyleRole::Text, format!(" {:<7} {:<9}", run.intent.action.word(), run.state.label()));
     if room > Room::Narrow {
         phrase = phrase
             .and(StyleRole::Number, format!(" {:>9}", grouped(tally.planned)))
             .and(StyleRole::Good, format!(" {:>9}", grouped(tally.done)));
+    }
+    let outcome = run.outcomes.as_ref().map(OutcomeCounts::summary).unwrap_or_default();
+    if room == Room::Middle {
+        phrase = phrase.and(outcome_role(run), format!("  {outcome}"));
     }
     if room == Room::Wide {
         let operator = &run.intent.operator;
@@ -113,7 +131,8 @@ fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timesta
         phrase = phrase
             .and(role(skipped, StyleRole::Warning), format!(" {:>9}", grouped(skipped)))
             .and(role(failed, StyleRole::Danger), format!(" {:>9}", grouped(failed)))
-            .and(StyleRole::Dim, format!("  {} {}", by, filter));
+            .and(outcome_role(run), format!("  {}", fit(&outcome, OUTCOME, theme)))
+            .and(StyleRole::Dim, format!(" {} {}", by, filter));
     }
     phrase
 }

@@ -10,6 +10,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
+use crate::domain::outcome::OutcomeCounts;
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -369,7 +370,15 @@ pub fn run() -> Run {
         started_at: Some(ago(48)),
         ended_at: Some(ago(3)),
         tally: tally(),
-        outcomes: None,
+        outcomes: Some(OutcomeCounts {
+            replayed: 25_939,
+            retrying: 12,
+            succeeded: 25_900,
+            died_same: 20,
+            died_other: 7,
+            died_by_class: vec![(Some("Net::ReadTimeout".into()), 20), (Some("KeyError".into()), 7)],
+            ..OutcomeCounts::default()
+        }),
     }
 }
 
