@@ -55,7 +55,7 @@ pub fn parse_attempts(word: &str) -> Result<Attempts, String> {
 }
 
 /// The longest time over which replayed jobs are spread.
-const YEAR: Duration = Duration::from_secs(366 * 86_400);
+const YEAR: Duration = Duration::from_secs(365 * 86_400);
 
 /// Reads the time over which replayed jobs are spread.
 ///

@@ -7,11 +7,11 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::choice::Choice;
+use super::count_by::{CountBy, count_by, facet};
 use super::{ConsoleArgs, FilterArg, OutputArg};
 use crate::cli::check::limit;
 use crate::cli::demo;
 use crate::domain::facet::Facet;
-use crate::domain::filter::Key;
 use crate::domain::time::{AGES, YEAR, parse_span, parse_span_up_to};
 use crate::store::survey::{PRESETS, Preset};
 use crate::triage::contrast::SAMPLE;
@@ -136,35 +136,6 @@ fn shown(text: &str) -> Result<usize, String> {
 fn sample(text: &str) -> Result<usize, String> {
     let n = text.parse().map_err(|_| "write a number from 100".to_owned())?;
     if n < 100 { Err("write a number from 100: fewer jobs say nothing".to_owned()) } else { Ok(n) }
-}
-
-/// What jobs are counted by.
-#[derive(Clone, Debug)]
-pub enum CountBy {
-    /// A facet.
-    Facet(Facet),
-    /// The value at a path of the arguments, given by its keys.
-    Argument(Vec<String>),
-}
-
-/// Reads the word of a facet, or a path of the arguments.
-///
-/// # Errors
-/// As [`facet`]; and for a word of the arguments without a path.
-pub fn count_by(word: &str) -> Result<CountBy, String> {
-    match Key::from_word(word) {
-        Some(Key::Arg(keys)) if keys.is_empty() => Err("name a path in the arguments: args.user.id".to_owned()),
-        Some(Key::Arg(keys)) => Ok(CountBy::Argument(keys)),
-        _ => facet(word).map(CountBy::Facet),
-    }
-}
-
-/// Reads the word of a facet.
-///
-/// # Errors
-/// Says which is not one, which was meant, and lists the facets.
-pub fn facet(word: &str) -> Result<Facet, String> {
-    Facet::from_word(word).ok_or_else(|| Facet::unknown(word, &Facet::ALL))
 }
 
 /// `list`.

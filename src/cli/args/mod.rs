@@ -2,6 +2,7 @@
 
 mod choice;
 mod commands;
+mod count_by;
 mod examples;
 mod verb_command;
 mod verbs;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use commands::*;
+pub use count_by::{CountBy, facet};
 pub use examples::command;
 pub use verb_command::{VerbArgs, VerbCommand};
 pub use verbs::*;

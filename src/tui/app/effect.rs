@@ -114,7 +114,10 @@ pub enum Request {
     /// The latest runs of the ledger.
     Runs,
     /// The same, for a page of runs that is open.
-    RunsAgain,
+    RunsAgain {
+        /// The replay whose jobs are asked about in any case; of others that waits until it is due.
+        followed: Option<RunId>,
+    },
 }
 
 /// What the runtime is to do.

@@ -762,7 +762,7 @@ fn an_open_page_of_runs_follows_what_other_operators_do() {
     console.answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-2"), run("r-1")])));
     console.keys("j");
     console.wait(Duration::from_secs(10));
-    assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain)));
+    assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain { .. })));
     console.answer(Slot::Runs, Reply::RunsAgain(Ok(vec![run("r-3"), run("r-2"), run("r-1")])));
     let Overlay::Runs(page) = &console.model.overlay else { panic!("no runs") };
     assert_eq!((page.runs.len(), page.current().map(|run| run.id.0.as_str())), (3, Some("r-1")));

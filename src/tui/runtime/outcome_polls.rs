@@ -35,7 +35,15 @@ struct RunPoll {
 impl OutcomePolls {
     /// Asks about the latest replays of an open store whose outcomes can still change, where that is due. What cannot be asked
     /// now stays as it was last seen.
-    pub(super) async fn refresh(&self, desk: &StoreContext, ledger: &Ledger, runs: &mut [Run], budget: &Budget) {
+    /// `followed` is asked about in any case.
+    pub(super) async fn refresh(
+        &self,
+        desk: &StoreContext,
+        ledger: &Ledger,
+        runs: &mut [Run],
+        followed: Option<&RunId>,
+        budget: &Budget,
+    ) {
         let store = desk.store_name();
         let mut polls = self.polls.lock().await;
         let is_replay = |run: &&mut Run| {
@@ -50,7 +58,7 @@ impl OutcomePolls {
                 due: Instant::now(),
                 pause: FIRST_WAIT,
             });
-            if known.due > Instant::now() {
+            if known.due > Instant::now() && followed != Some(&run.id) {
                 continue;
             }
             let seen: Option<OutcomeCounts> = known.poll.poll(desk, ledger, budget).await.ok();

@@ -16,7 +16,7 @@ use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
 use crate::domain::time::Timestamp;
-use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, Whose, known};
+use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, RunId, Whose, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, ScanMode, SourceError, StoreExt};
 use crate::triage::StoreContext;
 use crate::triage::contrast::{Comparison, ContrastQuery, contrast, sample_values};
@@ -102,10 +102,10 @@ impl Session {
     }
 
     /// The runs, and what became of the latest replays.
-    async fn runs_with_outcomes(&self, budget: &Budget) -> Result<Vec<Run>, LedgerError> {
+    async fn runs_with_outcomes(&self, followed: Option<&RunId>, budget: &Budget) -> Result<Vec<Run>, LedgerError> {
         let mut runs = self.runs().await?;
         if let Ok(open) = self.store() {
-            self.outcomes.refresh(&open.desk, &self.ledger().await?, &mut runs, budget).await;
+            self.outcomes.refresh(&open.desk, &self.ledger().await?, &mut runs, followed, budget).await;
         }
         Ok(runs)
     }
@@ -158,7 +158,10 @@ impl Session {
             Request::Resume(run) => Reply::Executed(Box::new(self.resume(run, going).await)),
             Request::Dismiss(run) => Reply::Dismissed(self.dismiss(run).await),
             Request::Runs => Reply::Runs(self.runs().await.map_err(|e| e.to_string())),
-            Request::RunsAgain => Reply::RunsAgain(self.runs_with_outcomes(budget).await.map_err(|e| e.to_string())),
+            Request::RunsAgain { followed } => {
+                let runs = self.runs_with_outcomes(followed.as_ref(), budget).await;
+                Reply::RunsAgain(runs.map_err(|e| e.to_string()))
+            }
         }
     }
 
@@ -306,6 +309,6 @@ pub fn failure(request: Request, error: SourceError) -> Reply {
         Request::Execute(_) | Request::Resume(_) => Reply::Executed(Box::new(Err(error.to_string()))),
         Request::Dismiss(_) => Reply::Dismissed(Err(error.to_string())),
         Request::Runs => Reply::Runs(Err(error.to_string())),
-        Request::RunsAgain => Reply::RunsAgain(Err(error.to_string())),
+        Request::RunsAgain { .. } => Reply::RunsAgain(Err(error.to_string())),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! / error:Net::* since:2h                                              1,204 match  ▲ 12 in the last 5 min  Esc widens
-//! / all dead jobs: press / to narrow
+//! / all dead jobs: press / to narrow                                               10 replayed: 7 ok, 3 died again  L
 //! ```
 
 use ratatui::layout::Rect;
@@ -10,6 +10,7 @@ use ratatui::layout::Rect;
 use super::canvas::Canvas;
 use super::styled_text::{Phrase, Ranked, draw_line};
 use super::{format, header};
+use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
 use crate::tui::app::model::Model;
 use crate::tui::keys::KeyCommand;
@@ -19,6 +20,24 @@ fn is_narrow(area: Rect) -> bool {
     area.width < 60
 }
 
+/// What became of the jobs of the last replay, until it was seen.
+fn followed(model: &Model) -> Option<Phrase<'static>> {
+    let followed = model.runner.followed.as_ref()?;
+    let put_back = Phrase::of(StyleRole::Dim, format!("{} replayed: ", grouped(followed.replayed)));
+    let phrase = match &followed.outcomes {
+        None => put_back.and(StyleRole::Dim, "…"),
+        Some(counts) => {
+            let role = match (counts.died(), followed.is_settled()) {
+                (0, true) => StyleRole::Good,
+                (0, false) => StyleRole::Text,
+                _ => StyleRole::Danger,
+            };
+            put_back.and(role, counts.summary())
+        }
+    };
+    Some(phrase.and(StyleRole::Dim, "  ").and(StyleRole::Key, model.key(KeyCommand::Runs)))
+}
+
 /// Draws the filter line.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) {
     let theme = canvas.theme;
@@ -26,7 +45,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) 
     let slash = Phrase::of(StyleRole::Key, "/ ");
     if written.is_empty() {
         let hint = slash.and(StyleRole::Dim, format!("all dead jobs: {} narrows", model.key(KeyCommand::Filter)));
-        let mut items = vec![Ranked::left(0, hint)];
+        let mut items = vec![Ranked::left(3, hint)];
+        items.extend(followed(model).map(|phrase| Ranked::right(0, phrase)));
         // On a narrow screen the header has no line for it.
         let total = model.histogram.shown.as_ref().filter(|_| is_narrow(area));
         items.extend(total.map(|h| Ranked::right(1, Phrase::of(StyleRole::Number, format::count(h.total, theme)))));
@@ -34,6 +54,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) 
         return;
     }
     let mut items = vec![Ranked::left(0, slash.and(StyleRole::Strong, model.shown(&written).into_owned()))];
+    items.extend(followed(model).map(|phrase| Ranked::right(0, phrase)));
     let counted = model.histogram.shown.as_ref();
     if let Some(histogram) = counted {
         let n = Phrase::of(StyleRole::Number, format::count(histogram.total, theme)).and(StyleRole::Dim, " match");

@@ -3,6 +3,7 @@
 mod contrast;
 mod detail;
 mod filter;
+mod followed;
 mod freshness;
 mod histogram;
 mod list;
@@ -18,6 +19,7 @@ mod varied;
 pub use contrast::ContrastPage;
 pub use detail::{DetailPane, TabView};
 pub use filter::FilterState;
+pub use followed::FollowedReplay;
 pub use freshness::Stale;
 pub use histogram::{BarValue, CountedFor, HistogramPane};
 pub use list::{ListPane, ListSide};

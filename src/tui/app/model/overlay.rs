@@ -6,6 +6,7 @@ use std::time::Duration;
 use tui_input::Input;
 
 use super::contrast::ContrastPage;
+use super::followed::FollowedReplay;
 use crate::domain::action::Action;
 use crate::domain::contrast::ValueCounts;
 use crate::domain::histogram::Histogram;
@@ -364,6 +365,6 @@ pub struct Runner {
     pub limit: Option<u64>,
     /// The last run that did anything, with its verb, for its undo.
     pub last: Option<(RunId, Action)>,
-    /// When the outcomes of the replay whose receipt is open are asked for again.
-    pub outcomes_due: Option<Timestamp>,
+    /// The last replay, until what became of its jobs was seen.
+    pub followed: Option<FollowedReplay>,
 }

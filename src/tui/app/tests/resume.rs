@@ -92,7 +92,7 @@ fn the_receipt_of_a_replay_follows_its_jobs_until_all_have_settled() {
     let tally = RunTally { planned: 5, done: 5, ..RunTally::default() };
     let ended = Run { state: RunState::Finished, tally, ..stopped("r-1") };
     console.answer(Slot::Act, Reply::Executed(Box::new(Ok(ended.clone())))).wait(LONG_ENOUGH);
-    assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain)), "asked at once");
+    assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain { .. })), "asked at once");
     let seen = |waiting, succeeded| {
         let outcomes = OutcomeCounts { replayed: 5, waiting, succeeded, ..OutcomeCounts::default() };
         Reply::RunsAgain(Ok(vec![Run { outcomes: Some(outcomes), ..ended.clone() }]))
@@ -101,7 +101,44 @@ fn the_receipt_of_a_replay_follows_its_jobs_until_all_have_settled() {
     let Overlay::Receipt(run, _) = &console.model.overlay else { panic!("{:?}", console.model.overlay) };
     assert_eq!(run.outcomes.as_ref().map(OutcomeCounts::summary).as_deref(), Some("5 waiting"));
     console.wait(Duration::from_secs(2));
-    assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain)), "asked again");
+    assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain { .. })), "asked again");
     console.answer(Slot::Runs, seen(0, 5)).wait(Duration::from_secs(60));
     assert!(console.request(Slot::Runs).is_none(), "nothing is left to ask");
+}
+
+#[test]
+fn what_became_of_a_replay_is_followed_until_it_was_seen() {
+    let mut console = Console::with_jobs(5);
+    console.keys("R").plan(1, Confirm::Key);
+    let tally = RunTally { planned: 1, done: 1, ..RunTally::default() };
+    let ended = Run { state: RunState::Finished, tally, ..stopped("r-1") };
+    console.answer(Slot::Act, Reply::Executed(Box::new(Ok(ended.clone()))));
+    assert!(matches!(console.model.overlay, Overlay::None), "one job has no receipt");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("Boom", 1)])))));
+    let seen = |waiting, died_other| {
+        let outcomes = OutcomeCounts { replayed: 1, waiting, died_other, ..OutcomeCounts::default() };
+        Reply::RunsAgain(Ok(vec![Run { outcomes: Some(outcomes), ..ended.clone() }]))
+    };
+    let asks =
+        |console: &Console| matches!(console.request(Slot::Runs), Some(Request::RunsAgain { followed: Some(_) }));
+    let known =
+        |console: &Console| console.model.runner.followed.as_ref()?.outcomes.as_ref().map(OutcomeCounts::summary);
+    console.wait(LONG_ENOUGH);
+    assert!(asks(&console));
+    for _ in 0..6 {
+        console.answer(Slot::Runs, seen(1, 0)).wait(Duration::from_secs(31));
+        assert!(asks(&console));
+    }
+    assert_eq!(known(&console).as_deref(), Some("1 waiting"));
+    console.answer(Slot::Runs, seen(1, 0)).wait(Duration::from_secs(2));
+    assert!(!asks(&console), "nothing has changed for a while");
+    // A death is a change of the table.
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(changes(Vec::new())))));
+    console.wait(Duration::from_millis(10));
+    assert!(asks(&console), "asked at once");
+    console.answer(Slot::Runs, seen(0, 1)).wait(Duration::from_secs(60));
+    assert_eq!(known(&console).as_deref(), Some("1 died again"));
+    assert!(!asks(&console), "nothing is left to ask");
+    console.keys("L").answer(Slot::Runs, Reply::Runs(Ok(vec![ended])));
+    assert_eq!(known(&console), None, "it was seen");
 }

@@ -225,6 +225,11 @@ fn close(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         // Hidden, its plan would come to nothing unseen.
         Overlay::Freezing(_) => return runs::stop(model, now),
         Overlay::Runs(page) if page.receipt.is_some() => page.receipt = None,
+        // What became of its jobs was seen.
+        Overlay::Receipt(run, _) => {
+            model.runner.followed.take_if(|followed| followed.run == run.id && followed.is_settled());
+            model.overlay = Overlay::None;
+        }
         Overlay::Contrast(_) => {
             model.overlay = Overlay::None;
             return vec![model.requests.cancel(Slot::Contrast)];

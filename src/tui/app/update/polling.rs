@@ -21,10 +21,11 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         && is_due(page.next, now)
         && !model.requests.is_open(Slot::Runs)
     {
-        effects.push(model.requests.ask(Slot::Runs, Request::RunsAgain));
+        effects.push(model.requests.ask(Slot::Runs, Request::RunsAgain { followed: None }));
     }
     if is_due(outcomes_due(model), now) {
-        effects.push(model.requests.ask(Slot::Runs, Request::RunsAgain));
+        let followed = model.runner.followed.as_ref().map(|followed| followed.run.clone());
+        effects.push(model.requests.ask(Slot::Runs, Request::RunsAgain { followed }));
     }
     match model.live.link {
         ConnectionState::Down { retry_at, .. } if retry_at <= now => effects.extend(reach(model)),
@@ -48,10 +49,10 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     effects
 }
 
-/// When the open receipt of a replay looks again for what became of its jobs.
+/// When what became of the jobs of the last replay is asked for again.
 fn outcomes_due(model: &Model) -> Option<Timestamp> {
-    let is_seen = matches!(model.overlay, Overlay::Receipt(..)) && !model.requests.is_open(Slot::Runs);
-    model.runner.outcomes_due.filter(|_| is_seen)
+    let can_ask = model.live.link == ConnectionState::Up && !model.live.paused && !model.requests.is_open(Slot::Runs);
+    model.runner.followed.as_ref()?.due.filter(|_| can_ask)
 }
 
 /// Whether a count is under way, or waits for its time to come.
@@ -143,6 +144,7 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
     effects.extend(changes.changed.then(|| preview::follow(model, now)).flatten());
     if changes.changed || changes.unsettled {
         outdate_totals(model, now);
+        model.runner.followed.iter_mut().for_each(|followed| followed.hurry(now));
     }
     model.live.poll_token = Some(changes.token);
     if changes.needs_reopen {

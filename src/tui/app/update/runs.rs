@@ -1,7 +1,5 @@
 //! Acting: scope, plan, confirmation in proportion, the run and its receipt.
 
-use std::time::Duration;
-
 use crossterm::event::{Event, KeyCode};
 use tui_input::backend::crossterm::EventHandler;
 
@@ -19,11 +17,10 @@ use crate::triage::progress::RunProgress;
 use crate::triage::undo::{kept_nothing, unreachable};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::layout::Areas;
-use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, READ_FIRST, RunsPage, ScrollState, SelectionMarks};
+use crate::tui::app::model::{
+    Focus, FollowedReplay, Model, Overlay, PlanDialog, READ_FIRST, RunsPage, ScrollState, SelectionMarks,
+};
 use crate::tui::keys::{Chord, KeyCommand};
-
-/// How often the open receipt of a replay looks for what became of its jobs.
-const OUTCOMES_AGAIN: Duration = Duration::from_secs(2);
 
 /// Freezes the cohort that the operator has in front of them.
 pub fn begin(model: &mut Model, action: Action, now: Timestamp) -> Vec<Effect> {
@@ -309,9 +306,10 @@ pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestam
             }
             let sentence = summary(model, &run);
             let small = run.tally.planned == 1 && run.tally.done == 1;
+            if run.intent.action == Action::Replay && run.tally.done > 0 {
+                model.runner.followed = Some(FollowedReplay::new(&run, now));
+            }
             if watched && !small {
-                let is_replay = run.intent.action == Action::Replay && run.tally.done > 0;
-                model.runner.outcomes_due = is_replay.then_some(now);
                 model.overlay = Overlay::Receipt(Box::new(run), ScrollState::default());
             } else {
                 if watched {
@@ -359,7 +357,10 @@ fn can_be_undone(model: &Model, run: &Run) -> bool {
 /// The runs that were asked for.
 pub fn on_runs(model: &mut Model, runs: Vec<Run>, now: Timestamp) -> Vec<Effect> {
     match &mut model.overlay {
-        Overlay::None => model.overlay = Overlay::Runs(RunsPage::new(runs)),
+        Overlay::None => {
+            model.overlay = Overlay::Runs(RunsPage::new(runs));
+            model.runner.followed.take_if(|followed| followed.is_settled());
+        }
         Overlay::Runs(page) => page.refresh(runs),
         // Whatever was opened meanwhile is what the keys are meant for.
         _ => model.say(format!("the runs have come: {} shows them", model.key(KeyCommand::Runs)), now),
@@ -373,17 +374,17 @@ pub fn on_runs(model: &mut Model, runs: Vec<Run>, now: Timestamp) -> Vec<Effect>
 
 /// The runs again, while their page is open; `None` where they cannot be read now, and stay as they were.
 pub fn on_runs_again(model: &mut Model, runs: Option<Vec<Run>>, now: Timestamp) -> Vec<Effect> {
-    if let Overlay::Runs(page) = &mut model.overlay {
-        if let Some(runs) = runs {
-            page.refresh(runs);
+    let outcomes_of = |id: &RunId| runs.iter().flatten().find(|run| run.id == *id)?.outcomes.clone();
+    if let Some(followed) = &mut model.runner.followed {
+        followed.take(outcomes_of(&followed.run), now);
+    }
+    match &mut model.overlay {
+        Overlay::Receipt(run, _) => run.outcomes = outcomes_of(&run.id).or_else(|| run.outcomes.take()),
+        Overlay::Runs(page) => {
+            runs.into_iter().for_each(|runs| page.refresh(runs));
+            page.schedule_reload(now);
         }
-        page.schedule_reload(now);
-    } else if let Overlay::Receipt(run, _) = &mut model.overlay {
-        let again = runs.into_iter().flatten().find(|again| again.id == run.id);
-        run.outcomes = again.and_then(|again| again.outcomes).or_else(|| run.outcomes.take());
-        // What has settled is not asked again.
-        let is_settled = run.outcomes.as_ref().is_some_and(|counts| counts.open() == 0);
-        model.runner.outcomes_due = (!is_settled).then(|| now.after(OUTCOMES_AGAIN));
+        _ => {}
     }
     Vec::new()
 }

@@ -9,6 +9,7 @@ use super::fixture::{self, NOW};
 use super::{SIZES, frame};
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
+use crate::domain::outcome::OutcomeCounts;
 use crate::domain::run_options::rate::Pacing;
 use crate::ledger::RunId;
 use crate::store::Preparation;
@@ -16,8 +17,8 @@ use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
 use crate::tui::app::model::{
-    ConnectionState, ContrastPage, Focus, HelpPage, Loss, Model, Overlay, Picker, PlanDialog, ResumeDialog, RunsPage,
-    ScrollState,
+    ConnectionState, ContrastPage, Focus, FollowedReplay, HelpPage, Loss, Model, Overlay, Picker, PlanDialog,
+    ResumeDialog, RunsPage, ScrollState,
 };
 use crate::tui::app::{Msg, Request, Slot, update};
 use crate::tui::keys::KeyContext;
@@ -211,6 +212,23 @@ fn a_run_from_gauge_to_receipt() {
         let earlier = |n: u32| crate::ledger::Run { id: RunId(format!("r-{n}")), ..fixture::run() };
         over(fixture::night(size), Overlay::Runs(RunsPage::new((1..8).rev().map(earlier).collect())))
     });
+}
+
+#[test]
+fn what_became_of_a_replay_stands_beside_the_filter() {
+    let followed = |size, filter: &str| {
+        let mut model = fixture::night(size);
+        model.filter.set(Filter::parse(filter).expect("a filter"), NOW);
+        let mut followed = FollowedReplay::new(&fixture::run(), NOW);
+        (followed.replayed, followed.outcomes) = (10, Some(OutcomeCounts::default()));
+        if let Some(counts) = &mut followed.outcomes {
+            (counts.replayed, counts.succeeded, counts.died_other) = (10, 7, 3);
+        }
+        model.runner.followed = Some(followed);
+        model
+    };
+    golden("followed", |size| followed(size, ""));
+    golden("followed_filtered", |size| followed(size, "error:Stripe::CardError class:Billing* since:2h"));
 }
 
 #[test]
