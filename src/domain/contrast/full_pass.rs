@@ -54,11 +54,11 @@ impl FullPass {
     fn add(&mut self, side: Side, job: &ComparedJob<'_>) {
         self.wanted.iter_mut().for_each(|wanted| wanted.is_there = false);
         job.attributes(&mut FullPassSink { tree: &self.tree, wanted: &mut self.wanted });
-        let mut wanted = self.wanted.iter();
+        let mut wanted = self.wanted.as_slice();
         for difference in &mut self.differences {
-            let of_this = wanted.by_ref().take(difference.attributes.len());
-            // All are taken, so that the next difference begins with its own.
-            if of_this.fold(true, |holds, wanted| wanted.holds() && holds) {
+            let (of_this, others) = wanted.split_at(difference.attributes.len());
+            wanted = others;
+            if of_this.iter().all(Wanted::holds) {
                 difference.counts.add(side);
             }
         }

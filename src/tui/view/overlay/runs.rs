@@ -29,9 +29,9 @@ const OUTCOME: usize = 24;
 enum Room {
     /// What was done, and what became of it.
     Narrow,
-    /// When, how many, and what became of them.
+    /// How many, and what became of them.
     Middle,
-    /// By whom, which jobs, and what was left out.
+    /// When, by whom, which jobs, and what was left out.
     Wide,
 }
 
@@ -77,18 +77,18 @@ fn headings(
     theme: &Theme,
 ) -> Phrase<'static> {
     let mut text = format!("  {:<id$}", "run");
-    if room > Room::Narrow {
+    // The id has the time, where there is no room for both.
+    if room == Room::Wide {
         let _ = write!(text, " {:<DATED$}", format::moment_title("when", DATED, moments, now, theme.zone));
     }
     let _ = write!(text, " {:<7} {:<9}", "verb", "state");
-    if room > Room::Narrow {
-        let _ = write!(text, " {:>9} {:>9}", "planned", "changed");
-    }
-    if room == Room::Middle {
-        text.push_str("  outcome");
-    }
-    if room == Room::Wide {
-        let _ = write!(text, " {:>9} {:>9}  {:<OUTCOME$} by, filter", "skipped", "failed", "outcome");
+    match room {
+        Room::Narrow => {}
+        Room::Middle => drop(write!(text, " {:>9}  outcome", "changed")),
+        Room::Wide => {
+            let _ = write!(text, " {:>9} {:>9} {:>9} {:>9}", "planned", "changed", "skipped", "failed");
+            let _ = write!(text, "  {:<OUTCOME$} by, filter", "outcome");
+        }
     }
     Phrase::of(StyleRole::Dim, text)
 }
@@ -106,15 +106,16 @@ fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timesta
     let cursor = if here { theme.glyphs.cursor } else { "" };
     let mut phrase =
         Phrase::of(StyleRole::Key, fit(cursor, 2, theme)).and(StyleRole::Strong, fit(&run.id.0, id, theme));
-    if room > Room::Narrow {
+    if room == Room::Wide {
         let when = format::moment(Some(run.intent.frozen_at), now, DATED, theme.zone);
         phrase = phrase.and(StyleRole::Time, format!(" {when:<DATED$}"));
     }
     phrase = phrase.and(StyleRole::Text, format!(" {:<7} {:<9}", run.intent.action.word(), run.state.label()));
+    if room == Room::Wide {
+        phrase = phrase.and(StyleRole::Number, format!(" {:>9}", grouped(tally.planned)));
+    }
     if room > Room::Narrow {
-        phrase = phrase
-            .and(StyleRole::Number, format!(" {:>9}", grouped(tally.planned)))
-            .and(StyleRole::Good, format!(" {:>9}", grouped(tally.done)));
+        phrase = phrase.and(StyleRole::Good, format!(" {:>9}", grouped(tally.done)));
     }
     let outcome = run.outcomes.as_ref().map(OutcomeCounts::summary).unwrap_or_default();
     if room == Room::Middle {
