@@ -176,7 +176,7 @@ async fn poll_to_end(
     loop {
         let is_executed = ledger.runs().get(id).await?.state != RunState::Running;
         let counts = poll.poll(&opened.desk, ledger, &opened.budget).await?;
-        let is_settled = poll.is_through() && counts.open() == 0;
+        let is_final = poll.is_through() && counts.open() == 0;
         if last.as_ref() == Some(&counts) {
             pause = (pause * 2).min(LONGEST_WAIT);
         } else {
@@ -189,7 +189,7 @@ async fn poll_to_end(
             pause = FIRST_WAIT;
         }
         *last = Some(counts.clone());
-        if is_executed && is_settled {
+        if is_executed && is_final {
             return Ok(counts);
         }
         if !poll.is_through() {

@@ -62,7 +62,7 @@ async fn the_numbers_of_a_census_are_those_of_the_record() {
 }
 
 #[tokio::test]
-async fn a_batch_is_settled_job_by_job_where_they_did_not_all_come_to_the_same() {
+async fn a_batch_is_final_job_by_job_where_they_did_not_all_come_to_the_same() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 12).await;
     ledger.runs().start(&run, T).await.unwrap();

@@ -108,7 +108,7 @@ async fn a_cohort_is_replayed_whole_and_what_arrived_later_is_not_touched() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_settled_by_looking_and_no_job_runs_twice() {
+async fn a_lost_answer_is_final_by_looking_and_no_job_runs_twice() {
     for removes in [false, true] {
         let bench = Bench::new(25).await;
         let run = bench.all(Action::Replay).await;

@@ -27,7 +27,7 @@ fn followed(model: &Model) -> Option<Phrase<'static>> {
     let phrase = match &followed.outcomes {
         None => put_back.and(StyleRole::Dim, "…"),
         Some(counts) => {
-            let role = match (counts.died(), followed.is_settled()) {
+            let role = match (counts.died(), followed.is_final()) {
                 (0, true) => StyleRole::Good,
                 (0, false) => StyleRole::Text,
                 _ => StyleRole::Danger,

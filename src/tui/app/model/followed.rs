@@ -33,7 +33,7 @@ impl FollowedReplay {
     }
 
     /// Whether more will be known.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_final(&self) -> bool {
         self.outcomes.as_ref().is_some_and(|counts| counts.replayed >= self.replayed && counts.open() == 0)
     }
 
@@ -43,7 +43,7 @@ impl FollowedReplay {
         self.pause = if has_changed { FIRST_WAIT } else { (self.pause * 2).min(LONGEST_WAIT) };
         self.outcomes = outcomes.or_else(|| self.outcomes.take());
         self.asked = Some(now);
-        self.due = (!self.is_settled()).then(|| now.after(self.pause));
+        self.due = (!self.is_final()).then(|| now.after(self.pause));
     }
 
     /// The table has changed: a job of the replay may have died again.
@@ -80,7 +80,7 @@ mod tests {
         followed.take(counts(1, 4), now);
         assert_eq!(followed.due, Some(now.after(FIRST_WAIT)));
         followed.take(counts(0, 5), now);
-        assert_eq!((followed.due, followed.is_settled()), (None, true));
+        assert_eq!((followed.due, followed.is_final()), (None, true));
         followed.hurry(now);
         assert_eq!(followed.due, None);
     }

@@ -227,7 +227,7 @@ fn close(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         Overlay::Runs(page) if page.receipt.is_some() => page.receipt = None,
         // What became of its jobs was seen.
         Overlay::Receipt(run, _) => {
-            model.runner.followed.take_if(|followed| followed.run == run.id && followed.is_settled());
+            model.runner.followed.take_if(|followed| followed.run == run.id && followed.is_final());
             model.overlay = Overlay::None;
         }
         Overlay::Contrast(_) => {

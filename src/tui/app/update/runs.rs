@@ -359,7 +359,7 @@ pub fn on_runs(model: &mut Model, runs: Vec<Run>, now: Timestamp) -> Vec<Effect>
     match &mut model.overlay {
         Overlay::None => {
             model.overlay = Overlay::Runs(RunsPage::new(runs));
-            model.runner.followed.take_if(|followed| followed.is_settled());
+            model.runner.followed.take_if(|followed| followed.is_final());
         }
         Overlay::Runs(page) => page.refresh(runs),
         // Whatever was opened meanwhile is what the keys are meant for.
