@@ -51,8 +51,10 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 /// When what became of the jobs of the last replay is asked for again.
 fn outcomes_due(model: &Model) -> Option<Timestamp> {
-    let can_ask = model.live.link == ConnectionState::Up && !model.live.paused && !model.requests.is_open(Slot::Runs);
-    model.runner.followed.as_ref()?.due.filter(|_| can_ask)
+    // Who reads a receipt waits for that, also where the watch is paused.
+    let is_wanted = !model.live.paused || matches!(model.overlay, Overlay::Receipt(..));
+    let can_ask = model.live.link == ConnectionState::Up && !model.requests.is_open(Slot::Runs);
+    model.runner.followed.as_ref()?.due.filter(|_| is_wanted && can_ask)
 }
 
 /// Whether a count is under way, or waits for its time to come.
