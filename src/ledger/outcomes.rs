@@ -124,7 +124,9 @@ impl ReplayOutcomes<'_> {
             counts.add(before.as_ref(), &ReplayOutcome::from_word(&word, class), n);
         }
         let keep = [text(&run.0), text(counts.to_json())];
-        self.home.execute("UPDATE {runs} SET outcomes = ?2 WHERE id = ?1", keep).await?;
+        // Most polls find nothing new, and a record may be on the server that is sick.
+        let sql = "UPDATE {runs} SET outcomes = ?2 WHERE id = ?1 AND (outcomes IS NULL OR outcomes <> ?2)";
+        self.home.execute(sql, keep).await?;
         Ok(counts)
     }
 }
