@@ -1,10 +1,14 @@
 //! Reading jobs with what is compared of them, in bounded steps.
 
+use std::panic::resume_unwind;
+
+use tokio::task::JoinSet;
+
 use crate::domain::contrast::ComparedJob;
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::json::{Document, JsonHighlights, decode_double};
-use crate::store::{Budget, Cursor, Entry, PageQuery, ScanMode, Sort, SourceError};
+use crate::store::{Budget, Cursor, Entry, Page, PageQuery, ScanMode, Sort, SourceError};
 use crate::triage::StoreContext;
 
 /// Jobs that are read at a time, at the most and at first.
@@ -45,25 +49,45 @@ impl JobReader<'_> {
     ) -> Result<bool, SourceError> {
         let (mut left, mut step) = (most, FIRST_STEP);
         for filter in filters {
-            let mut next = Some(Cursor::Start);
-            while let Some(cursor) = next {
-                if left == 0 {
-                    return Ok(true);
+            if left == 0 {
+                return Ok(true);
+            }
+            // The next jobs are read while these are compared. Dropped, it is cancelled.
+            let mut reading = JoinSet::new();
+            reading.spawn(self.scan(filter.clone(), Cursor::Start, step.min(left)));
+            while let Some(page) = reading.join_next().await {
+                let page = page.unwrap_or_else(|ended| match ended.try_into_panic() {
+                    Ok(panic) => resume_unwind(panic),
+                    Err(_) => Err(SourceError::Cancelled),
+                })?;
+                let bytes = page.entries.iter().map(|entry| entry.arguments.as_ref().map_or(0, String::len)).sum();
+                step = next_step(bytes, page.entries.len());
+                left = left.saturating_sub(page.entries.len());
+                let has_more = page.next.is_some();
+                if let Some(cursor) = page.next.filter(|_| left > 0) {
+                    reading.spawn(self.scan(filter.clone(), cursor, step.min(left)));
                 }
-                let limit = step.min(left);
-                let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor, limit };
-                let page = self.desk.scan(query, ScanMode::Arguments, self.budget).await?;
                 for entry in &page.entries {
                     self.compare(entry, each);
                 }
                 on_progress(page.entries.len() as u64);
-                let bytes = page.entries.iter().map(|entry| entry.arguments.as_ref().map_or(0, String::len)).sum();
-                step = next_step(bytes, page.entries.len());
-                left = left.saturating_sub(page.entries.len());
-                next = page.next;
+                if has_more && left == 0 {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)
+    }
+
+    fn scan(
+        &self,
+        filter: Filter,
+        cursor: Cursor,
+        limit: usize,
+    ) -> impl Future<Output = Result<Page, SourceError>> + Send + use<> {
+        let (desk, budget) = (self.desk.clone(), self.budget.clone());
+        let query = PageQuery { filter, sort: Sort::default(), cursor, limit };
+        async move { desk.scan(query, ScanMode::Arguments, &budget).await }
     }
 
     pub(super) fn compare(&self, entry: &Entry, each: &mut (dyn FnMut(&Entry, &ComparedJob<'_>) + Send)) {
