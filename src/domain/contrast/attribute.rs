@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::paths::{ARGUMENTS, FIELDS, PathId};
+use super::paths::{ARGUMENTS, FIELDS, PathId, ValuePath};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::json::{Document, JsonHighlights, NodeId, NodeKind, quote};
@@ -11,43 +11,6 @@ use crate::domain::json::{Document, JsonHighlights, NodeId, NodeKind, quote};
 const MAX_VALUE: usize = 64;
 /// Values of one job that take part: those that its text has first.
 const MAX_NODES: u32 = 20_000;
-
-/// Where a value stands: the name of a field, or `args` and the keys that lead to it. Elements of arrays are not numbered, as
-/// in a filter.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ValuePath(Vec<String>);
-
-impl ValuePath {
-    /// The path of a field.
-    pub fn field(name: &str) -> Self {
-        Self(vec![name.to_owned()])
-    }
-
-    /// The path of a value in the arguments.
-    pub fn argument(keys: impl IntoIterator<Item = String>) -> Self {
-        Self(std::iter::once("args".to_owned()).chain(keys).collect())
-    }
-
-    /// The keys that lead to it in the arguments; `None` for a field.
-    pub fn argument_keys(&self) -> Option<&[String]> {
-        self.0.split_first().filter(|(first, _)| *first == "args").map(|(_, keys)| keys)
-    }
-
-    /// Whether `other` stands below this.
-    fn is_above(&self, other: &Self) -> bool {
-        self.0.len() < other.0.len() && other.0.starts_with(&self.0)
-    }
-}
-
-impl fmt::Display for ValuePath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.argument_keys() {
-            // As a filter writes it: a key with a dot in it is quoted.
-            Some(keys) => f.write_str(&Key::Arg(keys.to_vec()).word()),
-            None => f.write_str(&self.0.join(".")),
-        }
-    }
-}
 
 /// What is true of a value. Where two tests hold for the same jobs, the first of this order says most.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

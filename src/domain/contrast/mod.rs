@@ -14,8 +14,9 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-pub use attribute::{Attribute, ComparedJob, LetterCase, Test, ValueKind, ValuePath};
+pub use attribute::{Attribute, ComparedJob, LetterCase, Test, ValueKind};
 pub use full_pass::FullPass;
+pub use paths::ValuePath;
 pub use score::Counts;
 pub use values::ValueCounts;
 

@@ -1,8 +1,46 @@
 //! Paths by number: a value is looked at without making its path.
 
 use std::collections::HashMap;
+use std::fmt;
 
-use super::attribute::ValuePath;
+use crate::domain::filter::Key;
+
+/// Where a value stands: the name of a field, or `args` and the keys that lead to it. Elements of arrays are not numbered, as
+/// in a filter.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValuePath(pub(super) Vec<String>);
+
+impl ValuePath {
+    /// The path of a field.
+    pub fn field(name: &str) -> Self {
+        Self(vec![name.to_owned()])
+    }
+
+    /// The path of a value in the arguments.
+    pub fn argument(keys: impl IntoIterator<Item = String>) -> Self {
+        Self(std::iter::once("args".to_owned()).chain(keys).collect())
+    }
+
+    /// The keys that lead to it in the arguments; `None` for a field.
+    pub fn argument_keys(&self) -> Option<&[String]> {
+        self.0.split_first().filter(|(first, _)| *first == "args").map(|(_, keys)| keys)
+    }
+
+    /// Whether `other` stands below this.
+    pub(super) fn is_above(&self, other: &Self) -> bool {
+        self.0.len() < other.0.len() && other.0.starts_with(&self.0)
+    }
+}
+
+impl fmt::Display for ValuePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.argument_keys() {
+            // As a filter writes it: a key with a dot in it is quoted.
+            Some(keys) => f.write_str(&Key::Arg(keys.to_vec()).word()),
+            None => f.write_str(&self.0.join(".")),
+        }
+    }
+}
 
 /// A path, in the order in which they were first seen.
 pub(super) type PathId = u32;

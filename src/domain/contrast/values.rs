@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::attribute::{AttributeSink, ComparedJob, Test, ValuePath};
-use super::paths::{ARGUMENTS, PathId, PathTree};
+use super::attribute::{AttributeSink, ComparedJob, Test};
+use super::paths::{ARGUMENTS, PathId, PathTree, ValuePath};
 use crate::domain::filter::Key;
 
 /// Paths that are kept, and values of each.
