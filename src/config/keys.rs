@@ -12,8 +12,8 @@ use super::{
 use crate::domain::load_share::LoadShare;
 use crate::domain::run_options::validator::Validator;
 use crate::domain::secret::{ExposeSecret, SecretString};
+use crate::domain::time::parse_wait;
 use crate::domain::time::zone::Zone;
-use crate::domain::time::{YEAR, parse_span_up_to};
 
 /// How long a replay command may take for a batch, unless the config says otherwise.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
@@ -162,7 +162,7 @@ struct DurationText(Duration);
 impl<'de> Deserialize<'de> for DurationText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        parse_span_up_to(&text, YEAR).map(DurationText).map_err(serde::de::Error::custom)
+        parse_wait(&text).map(DurationText).map_err(serde::de::Error::custom)
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::Action;
 use super::text::Clean;
-use super::time::{Timestamp, exact_span, parse_span_up_to};
+use super::time::{Timestamp, exact_span};
 use crate::domain::run_options::rate::Pacing;
 use crate::domain::run_options::validator::Validator;
 
@@ -52,17 +52,6 @@ impl Attempts {
 /// Says what the words are.
 pub fn parse_attempts(word: &str) -> Result<Attempts, String> {
     Attempts::ALL.into_iter().find(|a| a.word() == word).ok_or_else(|| "write reset or once".to_owned())
-}
-
-/// The longest time over which replayed jobs are spread.
-const YEAR: Duration = Duration::from_secs(365 * 86_400);
-
-/// Reads the time over which replayed jobs are spread.
-///
-/// # Errors
-/// When it is no span of time, or longer than a year.
-pub fn parse_spread(text: &str) -> Result<Duration, String> {
-    parse_span_up_to(text, YEAR)
 }
 
 /// Reads the name of a queue.

@@ -136,7 +136,7 @@ pub fn parse_span(text: &str) -> Result<Duration, String> {
 }
 
 /// The longest that anything here waits, or a job is made to wait: what is longer was a slip of the keyboard.
-pub const YEAR: Duration = Duration::from_secs(365 * 86_400);
+const YEAR: Duration = Duration::from_secs(365 * 86_400);
 /// The longest time ago that anything is asked about.
 pub const AGES: Duration = Duration::from_secs(1_000 * 365 * 86_400);
 
@@ -153,6 +153,14 @@ pub fn parse_span_up_to(text: &str, longest: Duration) -> Result<Duration, Strin
         }
         span => Ok(span),
     }
+}
+
+/// Reads how long something waits, or a job is made to wait.
+///
+/// # Errors
+/// As [`parse_span_up_to`] a year.
+pub fn parse_wait(text: &str) -> Result<Duration, String> {
+    parse_span_up_to(text, YEAR)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{ConsoleArgs, FilterArg, OutputArg};
 use crate::cli::check::limit;
 use crate::cli::demo;
 use crate::domain::facet::Facet;
-use crate::domain::time::{AGES, YEAR, parse_span, parse_span_up_to};
+use crate::domain::time::{AGES, parse_span, parse_span_up_to, parse_wait};
 use crate::store::survey::{PRESETS, Preset};
 use crate::triage::contrast::SAMPLE;
 
@@ -209,7 +209,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "FACET", value_parser = Choice::new(Facet::ALL.map(Facet::word), facet))]
     pub by: Option<Facet>,
     /// Time between two polls; it grows by itself where a poll costs the database more.
-    #[arg(long, default_value = "2s", value_name = "SPAN", allow_hyphen_values = true, value_parser = interval)]
+    #[arg(long, default_value = "2s", value_name = "SPAN", allow_hyphen_values = true, value_parser = parse_wait)]
     pub interval: Duration,
     /// Which jobs.
     #[command(flatten)]
@@ -217,11 +217,6 @@ pub struct WatchArgs {
     /// The form of the lines.
     #[command(flatten)]
     pub output: OutputArg,
-}
-
-/// A span of time that something waits.
-pub(super) fn interval(text: &str) -> Result<Duration, String> {
-    parse_span_up_to(text, YEAR)
 }
 
 /// How long ago something was.
@@ -239,7 +234,7 @@ pub struct MetricsArgs {
     #[arg(long, default_value_t = 20, value_name = "N", allow_negative_numbers = true, value_parser = named)]
     pub top: usize,
     /// How long an answer serves further scrapes; longer by itself where counting costs the database more.
-    #[arg(long, default_value = "15s", value_name = "SPAN", allow_hyphen_values = true, value_parser = interval)]
+    #[arg(long, default_value = "15s", value_name = "SPAN", allow_hyphen_values = true, value_parser = parse_wait)]
     pub cache: Duration,
 }
 
@@ -309,7 +304,7 @@ pub struct RunsArgs {
     #[arg(long, requires = "run", conflicts_with = "jobs")]
     pub wait: bool,
     /// How long to wait at the most, such as 10m.
-    #[arg(long, value_name = "DURATION", requires = "wait", value_parser = interval)]
+    #[arg(long, value_name = "DURATION", requires = "wait", value_parser = parse_wait)]
     pub timeout: Option<Duration>,
     /// Lists the jobs of the run, with what became of each.
     #[arg(long, requires = "run")]

@@ -10,7 +10,8 @@ use super::{FilterArg, OutputArg};
 use crate::domain::job::State;
 use crate::domain::run_options::rate::parse_rate;
 use crate::domain::run_options::validator::Validator;
-use crate::domain::run_options::{Attempts, parse_attempts, parse_batch, parse_limit, parse_queue, parse_spread};
+use crate::domain::run_options::{Attempts, parse_attempts, parse_batch, parse_limit, parse_queue};
+use crate::domain::time::parse_wait;
 
 /// `ignore`, `reopen`, `archive`, and what every verb takes.
 #[derive(Args, Debug)]
@@ -36,7 +37,7 @@ pub struct ReplayArgs {
     #[command(flatten)]
     pub act: ActArgs,
     /// Spreads replayed jobs over a time: when they may run where the layout knows that, else when they are put back.
-    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = parse_spread)]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = parse_wait)]
     pub spread: Option<Duration>,
     /// Replays into this queue, where the layout has queues; the dead row keeps its own.
     #[arg(long, value_name = "NAME", value_parser = parse_queue)]

@@ -3,7 +3,8 @@
 
 use crate::domain::action::Action;
 use crate::domain::run_options::rate::parse_rate;
-use crate::domain::run_options::{Options, parse_attempts, parse_batch, parse_limit, parse_queue, parse_spread};
+use crate::domain::run_options::{Options, parse_attempts, parse_batch, parse_limit, parse_queue};
+use crate::domain::time::parse_wait;
 
 /// What was asked for behind a verb.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,7 +66,7 @@ impl PlanWords {
             "--limit" => self.limit = Some(parse_limit(&value)?),
             "--rate" => pacing.rate = Some(parse_rate(&value)?),
             "--batch" => pacing.batch = Some(parse_batch(&value)?),
-            "--spread" => pacing.spread = Some(parse_spread(&value)?.as_secs()),
+            "--spread" => pacing.spread = Some(parse_wait(&value)?.as_secs()),
             "--to-queue" => *to_queue = Some(parse_queue(&value)?),
             "--attempts" => *attempts = Some(parse_attempts(&value)?),
             _ => self.reason = Some(value),
