@@ -11,7 +11,8 @@ use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
-/// Outcomes that do not change any more: these jobs are not asked about again.
+/// Outcomes that do not change any more: these jobs are not asked about again. What is deleted, finished or dead changes only
+/// by another action, which is not part of the replay.
 const FINAL: &str = "('succeeded', 'died_again', 'gone', 'gone_succeeded', 'taken_back')";
 
 /// The outcomes of the runs of a record.
