@@ -1,6 +1,7 @@
 //! Asks where the replayed jobs of a run have got to, and keeps the answers in the ledger.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use super::StoreContext;
 use crate::domain::job::JobId;
@@ -13,6 +14,28 @@ use crate::triage::freeze::PlanError;
 const STEP: usize = 500;
 /// Steps of one poll: the next one goes on with the jobs behind.
 const STEPS_PER_POLL: usize = 20;
+
+/// The time between two polls: short after a change, ever longer while nothing changes.
+#[derive(Clone, Copy, Debug)]
+pub struct PollPause(Duration);
+
+impl PollPause {
+    /// The shortest.
+    pub const SHORTEST: Duration = Duration::from_secs(1);
+    const LONGEST: Duration = Duration::from_secs(30);
+
+    /// The time to wait after a poll.
+    pub fn after(&mut self, has_changed: bool) -> Duration {
+        self.0 = if has_changed { Self::SHORTEST } else { (self.0 * 2).min(Self::LONGEST) };
+        self.0
+    }
+}
+
+impl Default for PollPause {
+    fn default() -> Self {
+        Self(Self::SHORTEST)
+    }
+}
 
 /// Follows the outcomes of one run, a poll at a time.
 #[derive(Debug)]

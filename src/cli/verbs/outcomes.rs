@@ -19,12 +19,7 @@ use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Run, RunId, RunState};
 use crate::store::SourceError;
-use crate::triage::outcomes::OutcomePoll;
-
-/// How long after a change the outcomes are asked for again.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// The longest time between two polls, while nothing changes.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+use crate::triage::outcomes::{OutcomePoll, PollPause};
 
 /// The outcomes of a replay as JSON.
 #[derive(Serialize)]
@@ -172,31 +167,30 @@ async fn poll_to_end(
     last: &mut Option<OutcomeCounts>,
 ) -> Result<OutcomeCounts> {
     let mut poll = OutcomePoll::new(id.clone());
-    let mut pause = FIRST_WAIT;
+    let mut pause = PollPause::default();
     loop {
         let is_executed = ledger.runs().get(id).await?.state != RunState::Running;
         let counts = poll.poll(&opened.desk, ledger, &opened.budget).await?;
         let is_final = poll.is_through() && counts.open() == 0;
-        if last.as_ref() == Some(&counts) {
-            pause = (pause * 2).min(LONGEST_WAIT);
-        } else {
+        let has_changed = last.as_ref() != Some(&counts);
+        if has_changed {
             say(&format!(
                 "{}  {} replayed: {}",
                 Timestamp::now().to_second(),
                 grouped(counts.replayed),
                 counts.summary()
             ));
-            pause = FIRST_WAIT;
         }
         *last = Some(counts.clone());
         if is_executed && is_final {
             return Ok(counts);
         }
+        let wait = pause.after(has_changed);
         if !poll.is_through() {
             continue;
         }
         tokio::select! {
-            () = sleep(pause) => {}
+            () = sleep(wait) => {}
             () = opened.budget.cancel.cancelled() => return Err(SourceError::Cancelled.into()),
         }
     }

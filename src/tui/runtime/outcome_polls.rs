@@ -1,7 +1,6 @@
 //! Asks for the outcomes of replays while somebody looks at them, ever more rarely while nothing changes.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -11,12 +10,8 @@ use crate::domain::outcome::OutcomeCounts;
 use crate::ledger::{Ledger, Run, RunId};
 use crate::store::Budget;
 use crate::triage::StoreContext;
-use crate::triage::outcomes::OutcomePoll;
+use crate::triage::outcomes::{OutcomePoll, PollPause};
 
-/// How long after a change a run is asked about again.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// The longest time between two polls of a run.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// Replays that are asked about, the latest first.
 const REPLAYS: usize = 3;
 
@@ -29,7 +24,7 @@ pub(super) struct OutcomePolls {
 struct RunPoll {
     poll: OutcomePoll,
     due: Instant,
-    pause: Duration,
+    pause: PollPause,
 }
 
 impl OutcomePolls {
@@ -56,15 +51,14 @@ impl OutcomePolls {
             let known = polls.entry(run.id.clone()).or_insert_with(|| RunPoll {
                 poll: OutcomePoll::new(run.id.clone()),
                 due: Instant::now(),
-                pause: FIRST_WAIT,
+                pause: PollPause::default(),
             });
             if known.due > Instant::now() && followed != Some(&run.id) {
                 continue;
             }
             let seen: Option<OutcomeCounts> = known.poll.poll(desk, ledger, budget).await.ok();
             let has_changed = seen.is_some() && seen != run.outcomes;
-            known.pause = if has_changed { FIRST_WAIT } else { (known.pause * 2).min(LONGEST_WAIT) };
-            known.due = Instant::now() + known.pause;
+            known.due = Instant::now() + known.pause.after(has_changed);
             run.outcomes = seen.or_else(|| run.outcomes.take());
         }
     }

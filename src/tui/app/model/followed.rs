@@ -1,14 +1,9 @@
 //! The replay of this console whose jobs are followed: what became of them stays on the screen until it was seen.
 
-use std::time::Duration;
-
 use crate::domain::outcome::OutcomeCounts;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId};
-
-/// How long after a change outcomes are asked for again, and at the most while nothing changes.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+use crate::triage::outcomes::PollPause;
 
 /// A replay that has put jobs back.
 #[derive(Clone, Debug)]
@@ -21,7 +16,7 @@ pub struct FollowedReplay {
     pub outcomes: Option<OutcomeCounts>,
     /// When that is asked again; `None` once all have settled.
     pub due: Option<Timestamp>,
-    pause: Duration,
+    pause: PollPause,
     asked: Option<Timestamp>,
 }
 
@@ -29,7 +24,7 @@ impl FollowedReplay {
     /// Begins to follow the jobs of a run.
     pub fn new(run: &Run, now: Timestamp) -> Self {
         let (run, replayed) = (run.id.clone(), run.tally.done);
-        Self { run, replayed, outcomes: None, due: Some(now), pause: FIRST_WAIT, asked: None }
+        Self { run, replayed, outcomes: None, due: Some(now), pause: PollPause::default(), asked: None }
     }
 
     /// Whether more will be known.
@@ -40,21 +35,23 @@ impl FollowedReplay {
     /// Notes what is known now.
     pub fn take(&mut self, outcomes: Option<OutcomeCounts>, now: Timestamp) {
         let has_changed = outcomes.is_some() && outcomes != self.outcomes;
-        self.pause = if has_changed { FIRST_WAIT } else { (self.pause * 2).min(LONGEST_WAIT) };
+        let pause = self.pause.after(has_changed);
         self.outcomes = outcomes.or_else(|| self.outcomes.take());
         self.asked = Some(now);
-        self.due = (!self.is_final()).then(|| now.after(self.pause));
+        self.due = (!self.is_final()).then(|| now.after(pause));
     }
 
     /// The table has changed: a job of the replay may have died again.
     pub fn hurry(&mut self, now: Timestamp) {
-        let soon = self.asked.map_or(now, |asked| asked.after(FIRST_WAIT).max(now));
+        let soon = self.asked.map_or(now, |asked| asked.after(PollPause::SHORTEST).max(now));
         self.due = self.due.map(|due| due.min(soon));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn counts(waiting: u64, succeeded: u64) -> Option<OutcomeCounts> {
@@ -65,7 +62,7 @@ mod tests {
     fn it_is_asked_more_rarely_while_nothing_changes_at_once_after_a_change_and_never_once_all_have_settled() {
         let now = Timestamp(0);
         let run = RunId("r-1".into());
-        let pause = FIRST_WAIT;
+        let pause = PollPause::default();
         let mut followed = FollowedReplay { run, replayed: 5, outcomes: None, due: Some(now), pause, asked: None };
         let mut waits = Vec::new();
         for _ in 0..7 {
@@ -76,9 +73,9 @@ mod tests {
         followed.hurry(now.after(Duration::from_secs(9)));
         assert_eq!(followed.due, Some(now.after(Duration::from_secs(9))));
         followed.hurry(now);
-        assert_eq!(followed.due, Some(now.after(FIRST_WAIT)), "not more often than that");
+        assert_eq!(followed.due, Some(now.after(PollPause::SHORTEST)), "not more often than that");
         followed.take(counts(1, 4), now);
-        assert_eq!(followed.due, Some(now.after(FIRST_WAIT)));
+        assert_eq!(followed.due, Some(now.after(PollPause::SHORTEST)));
         followed.take(counts(0, 5), now);
         assert_eq!((followed.due, followed.is_final()), (None, true));
         followed.hurry(now);
