@@ -2,6 +2,7 @@
 //!
 //! No clock is read and no task is spawned here but where a function says so: the callers hand in the time.
 
+mod argument_pages;
 pub mod conformance;
 pub mod contrast;
 pub mod deliver;

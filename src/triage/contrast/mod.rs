@@ -8,7 +8,6 @@ use std::collections::HashMap;
 
 use reader::JobReader;
 pub use reader::Progress;
-pub(super) use reader::next_step;
 pub use report::{Comparison, DifferenceLine};
 pub use values::{count_values, sample_values};
 
@@ -156,7 +155,6 @@ fn all_others(chosen: &Filter) -> (Baseline, Vec<Filter>) {
 mod tests {
     use std::sync::Arc;
 
-    use super::reader::STEP;
     use super::*;
     use crate::domain::job::{JobId, JobRow, State};
     use crate::domain::redact::{RedactConfig, Redactor};
@@ -222,13 +220,5 @@ mod tests {
         }
         let told: Vec<String> = contrast.differences(20).iter().filter_map(Difference::terms).collect();
         assert_eq!(told, ["args.kind:1"]);
-    }
-
-    #[test]
-    fn large_arguments_are_read_in_smaller_steps() {
-        assert_eq!(next_step(0, 0), STEP);
-        assert_eq!(next_step(40, 2), STEP);
-        assert_eq!(next_step(2 << 20, 2), 4);
-        assert_eq!(next_step(10 << 20, 1), 1);
     }
 }

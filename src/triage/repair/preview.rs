@@ -6,12 +6,9 @@ use super::{Evaluator, EvaluatorError};
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
 use crate::domain::repair::{ArgumentChange, Evaluation, RepairGroup, RepairPreview, RepairedArguments, repaired};
-use crate::store::{Budget, Cursor, Entry, PageQuery, ScanMode, Sort, SourceError};
+use crate::store::{Budget, Entry, SourceError};
 use crate::triage::StoreContext;
-use crate::triage::contrast::next_step;
-
-/// Jobs that are read at first: nobody knows yet how large their arguments are.
-const FIRST_STEP: usize = 50;
+use crate::triage::argument_pages::ArgumentPages;
 
 /// Changes that the examples have together, about: one job may have thousands.
 const EXAMPLE_CHANGES: usize = 10_000;
@@ -63,11 +60,9 @@ pub async fn preview(
     let mut preview = RepairPreview::default();
     let mut report = RepairReport { jobs: 0, changed: 0, groups: Vec::new(), examples: Vec::new() };
     let mut example_changes = 0;
-    let (mut step, mut next) = (FIRST_STEP, Some(Cursor::Start));
-    while let Some(cursor) = next {
-        let page = PageQuery { filter: query.filter.clone(), sort: Sort::default(), cursor, limit: step };
-        let page = desk.scan(page, ScanMode::Arguments, budget).await?;
-        for (entry, evaluation) in page.entries.iter().zip(evaluated(evaluator, &page.entries).await?) {
+    let mut pages = ArgumentPages::new(desk, &query.filter, usize::MAX, budget);
+    while let Some(entries) = pages.next().await? {
+        for (entry, evaluation) in entries.iter().zip(evaluated(evaluator, &entries).await?) {
             let original = entry.arguments.as_deref().unwrap_or_default();
             let arguments = repaired(original, evaluation, &desk.redactor);
             preview.add(&entry.row.id, &arguments);
@@ -79,11 +74,8 @@ pub async fn preview(
                 report.examples.push((entry.row.id.clone(), changes));
             }
         }
-        let bytes = page.entries.iter().map(|entry| entry.arguments.as_ref().map_or(0, String::len)).sum();
-        step = next_step(bytes, page.entries.len());
-        report.jobs += page.entries.len() as u64;
+        report.jobs += entries.len() as u64;
         on_progress(report.jobs);
-        next = page.next;
     }
     Ok(RepairReport { changed: preview.changed(), groups: preview.groups(), ..report })
 }
