@@ -369,18 +369,9 @@ mod tests {
     #[test]
     fn a_queue_is_named_where_every_new_job_is_known_to_be_of_it() {
         let row = |n: u64, error: &str, queue: Option<&str>| JobRow {
-            id: crate::domain::job::JobId::new(n.to_string()),
-            at: None,
-            state: crate::domain::job::State::Dead,
-            native_state: "dead".into(),
             error_class: Some(error.into()),
-            message: None,
-            job_class: None,
             queue: queue.map(Untrusted::from),
-            worker: None,
-            reason: None,
-            attempts: None,
-            max_attempts: None,
+            ..JobRow::bare(n.to_string())
         };
         let rows = [
             row(1, "A", Some("billing\u{7}")),

@@ -113,6 +113,25 @@ pub struct JobRow {
 }
 
 impl JobRow {
+    /// A dead job of which nothing is known, for tests.
+    #[cfg(test)]
+    pub fn bare(id: impl Into<String>) -> Self {
+        Self {
+            id: JobId::new(id),
+            at: None,
+            state: State::Dead,
+            native_state: "dead".into(),
+            error_class: None,
+            message: None,
+            job_class: None,
+            queue: None,
+            worker: None,
+            reason: None,
+            attempts: None,
+            max_attempts: None,
+        }
+    }
+
     /// The start of the message, without the error class that it may begin with: shown beside the class it would say
     /// the same twice, and in a narrow column nothing else.
     pub fn message_beyond_class(&self) -> Option<Untrusted> {
@@ -158,20 +177,8 @@ mod tests {
     #[test]
     fn a_message_that_begins_with_its_class_says_the_rest() {
         let said = |class: Option<&str>, message: &str| {
-            let row = JobRow {
-                id: JobId::new("1"),
-                at: None,
-                state: State::Dead,
-                native_state: "failed".into(),
-                error_class: class.map(Untrusted::from),
-                message: Some(message.into()),
-                job_class: None,
-                queue: None,
-                worker: None,
-                reason: None,
-                attempts: None,
-                max_attempts: None,
-            };
+            let row =
+                JobRow { error_class: class.map(Untrusted::from), message: Some(message.into()), ..JobRow::bare("1") };
             row.message_beyond_class().map(|text| text.exact().to_owned()).unwrap_or_default()
         };
         assert_eq!(said(Some("Net::ReadTimeout"), "Net::ReadTimeout: after 3s"), "after 3s");

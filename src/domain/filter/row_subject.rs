@@ -83,13 +83,9 @@ mod tests {
         let other = JobRow {
             at: Some(Timestamp(0)),
             state: State::Ignored,
-            error_class: None,
-            message: None,
-            job_class: None,
-            queue: None,
-            worker: None,
-            reason: None,
-            ..row.clone()
+            native_state: row.native_state.clone(),
+            attempts: row.attempts,
+            ..JobRow::bare("7")
         };
         for facet in Facet::ALL {
             let value = facet.value_of(&row).expect("a value");

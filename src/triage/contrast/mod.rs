@@ -156,27 +156,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::domain::job::{JobId, JobRow, State};
+    use crate::domain::job::JobRow;
     use crate::domain::redact::{RedactConfig, Redactor};
     use crate::store::Position;
     use crate::triage::memory_store::MemoryStore;
 
     fn entry(arguments: &str) -> Entry {
-        let id = JobId::new("1");
-        let row = JobRow {
-            id: id.clone(),
-            at: None,
-            state: State::Dead,
-            native_state: "dead".into(),
-            error_class: None,
-            message: None,
-            job_class: None,
-            queue: None,
-            worker: None,
-            reason: None,
-            attempts: None,
-            max_attempts: None,
-        };
+        let row = JobRow::bare("1");
+        let id = row.id.clone();
         Entry { row, position: Position { key: None, id }, lineage: None, arguments: Some(arguments.to_owned()) }
     }
 

@@ -78,18 +78,11 @@ impl Data {
     pub(super) fn row(&self, id: u64) -> Option<JobRow> {
         let state = self.rows.get(&id)?.state;
         Some(JobRow {
-            id: JobId::new(id.to_string()),
             at: Some(Timestamp(self.first_death.0 + id as i64)),
             state,
             native_state: state.word().into(),
             error_class: Some(["Boom", "Crash"][(id % 2) as usize].into()),
-            message: None,
-            job_class: None,
-            queue: None,
-            worker: None,
-            reason: None,
-            attempts: None,
-            max_attempts: None,
+            ..JobRow::bare(id.to_string())
         })
     }
 

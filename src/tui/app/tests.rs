@@ -211,21 +211,13 @@ fn opened() -> Opened {
 }
 
 fn entry(n: usize) -> Entry {
-    let id = JobId::new(format!("job-{n}"));
     let row = JobRow {
-        id: id.clone(),
         at: Some(Timestamp(1_000_000 - n as i64)),
-        state: State::Dead,
         native_state: "FAILED".into(),
         error_class: Some("Net::ReadTimeout".into()),
-        message: None,
-        job_class: None,
-        queue: None,
-        worker: None,
-        reason: None,
-        attempts: None,
-        max_attempts: None,
+        ..JobRow::bare(format!("job-{n}"))
     };
+    let id = row.id.clone();
     Entry { row, position: Position { key: Some(n.to_string()), id }, lineage: None, arguments: None }
 }
 

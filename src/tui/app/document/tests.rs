@@ -5,25 +5,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
-use crate::domain::job::{JobId, JobRow, State};
+use crate::domain::job::JobRow;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Operator, RunId};
 
 fn row() -> JobRow {
-    JobRow {
-        id: JobId::new("7"),
-        at: None,
-        state: State::Dead,
-        native_state: "failed".into(),
-        error_class: Some("Net::ReadTimeout".into()),
-        message: None,
-        job_class: None,
-        queue: None,
-        worker: None,
-        reason: None,
-        attempts: None,
-        max_attempts: None,
-    }
+    JobRow { native_state: "failed".into(), error_class: Some("Net::ReadTimeout".into()), ..JobRow::bare("7") }
 }
 
 fn detail() -> JobDetail {
