@@ -45,6 +45,9 @@ impl fmt::Display for ValuePath {
 /// A path, in the order in which they were first seen.
 pub(super) type PathId = u32;
 
+/// Paths that are told apart.
+const MAX_PATHS: usize = 4_096;
+
 /// Above all fields of a job.
 pub(super) const FIELDS: PathId = 0;
 /// The arguments as a whole.
@@ -68,18 +71,19 @@ impl Default for PathTree {
 }
 
 impl PathTree {
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// The path with one more key.
     pub(super) fn get(&self, above: PathId, key: &str) -> Option<PathId> {
         self.0[above as usize].below.get(key).copied()
     }
 
-    /// The same, which is added where there is none.
-    pub(super) fn add(&mut self, above: PathId, key: &str) -> PathId {
+    /// The same, which is added where there is none, and room for one: a payload may have a key for each of its rows.
+    pub(super) fn get_or_add(&mut self, above: PathId, key: &str) -> Option<PathId> {
+        let known = self.get(above, key);
+        known.or_else(|| (self.0.len() < MAX_PATHS).then(|| self.add(above, key)))
+    }
+
+    /// The same, whether there is room or not.
+    fn add(&mut self, above: PathId, key: &str) -> PathId {
         if let Some(path) = self.get(above, key) {
             return path;
         }

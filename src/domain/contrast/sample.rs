@@ -7,9 +7,7 @@ use super::paths::{PathId, PathTree};
 use super::score::Counts;
 
 /// Different values of one path that are counted: one that many of the chosen share is among the first.
-const MAX_VALUES: usize = 4_096;
-/// Paths that are counted.
-const MAX_PATHS: usize = 4_096;
+pub(super) const MAX_VALUES: usize = 4_096;
 /// Of a path with more values than this, values take part only where some are shared.
 const IDENTIFIERS: usize = 20;
 
@@ -195,8 +193,7 @@ impl SampleSink<'_> {
 
 impl AttributeSink for SampleSink<'_> {
     fn path(&mut self, above: PathId, key: &str) -> Option<PathId> {
-        let known = self.tree.get(above, key);
-        known.or_else(|| (self.tree.len() < MAX_PATHS).then(|| self.tree.add(above, key)))
+        self.tree.get_or_add(above, key)
     }
 
     fn test(&mut self, path: PathId, test: Test) {

@@ -4,11 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::attribute::{AttributeSink, ComparedJob, Test};
 use super::paths::{ARGUMENTS, PathId, PathTree, ValuePath};
+use super::sample::MAX_VALUES;
 use crate::domain::filter::Key;
-
-/// Paths that are kept, and values of each.
-const MAX_PATHS: usize = 4_096;
-const MAX_VALUES: usize = 4_096;
 
 /// Paths and values with the number of jobs that have them. What must not be shown has no values here.
 #[derive(Clone, Debug, Default)]
@@ -74,8 +71,7 @@ struct ValueSink<'a> {
 
 impl AttributeSink for ValueSink<'_> {
     fn path(&mut self, above: PathId, key: &str) -> Option<PathId> {
-        let known = self.tree.get(above, key);
-        known.or_else(|| (self.tree.len() < MAX_PATHS).then(|| self.tree.add(above, key)))
+        self.tree.get_or_add(above, key)
     }
 
     fn test(&mut self, path: PathId, test: Test) {
