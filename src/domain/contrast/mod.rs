@@ -54,7 +54,7 @@ pub struct Difference {
 }
 
 /// Compares chosen jobs with others, both of which are added one at a time.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Contrast {
     sample: Sample,
     /// What the jobs were chosen by, which is no news.

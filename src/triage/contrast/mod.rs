@@ -12,18 +12,18 @@ pub use report::{Comparison, DifferenceLine};
 pub use values::{count_values, sample_values};
 
 use super::StoreContext;
-use crate::domain::contrast::{ComparedJob, Contrast, Counts, Difference, FullPass, ValuePath};
+use crate::domain::contrast::{Contrast, Counts, Difference, FullPass, ValuePath};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Clause, Filter, Key};
 use crate::domain::text::Untrusted;
-use crate::store::{Budget, Entry, SourceError};
+use crate::store::{Budget, SourceError};
 
 /// Jobs of each side that a sample has.
 pub const SAMPLE: usize = 10_000;
 /// Differences that are told.
 const MOST: usize = 20;
 /// Fewer other jobs say nothing.
-const FEWEST: u64 = 30;
+const FEWEST: usize = 30;
 /// The share of the chosen jobs whose classes the baseline has, in percent: few jobs of many other classes are left out.
 const CLASSES_SHARE: usize = 95;
 /// Classes that a baseline has at the most.
@@ -89,18 +89,14 @@ pub async fn contrast(
         Some(filter) => (Baseline::Named(filter.clone()), vec![filter.clone()]),
         None => same_classes(&query.chosen, &classes).unwrap_or_else(|| all_others(&query.chosen)),
     };
-    loop {
-        let mut compared = contrast.clone();
-        let add = &mut |_: &Entry, job: &ComparedJob<'_>| compared.add_other(job);
-        let has_more = reader.read(&others, query.sample, on_progress, add).await?;
-        if compared.jobs().others < FEWEST && matches!(baseline, Baseline::SameClasses(_)) {
+    if matches!(baseline, Baseline::SameClasses(_)) {
+        let mut found = 0;
+        reader.read(&others, FEWEST, &mut |_| (), &mut |_, _| found += 1).await?;
+        if found < FEWEST {
             (baseline, others) = all_others(&query.chosen);
-            continue;
         }
-        more |= has_more;
-        contrast = compared;
-        break;
     }
+    more |= reader.read(&others, query.sample, on_progress, &mut |_, job| contrast.add_other(job)).await?;
     let (differences, jobs) = (contrast.differences(MOST), contrast.jobs());
     let report = ContrastReport { baseline, differences, jobs, is_sample: more };
     if !more || !query.counts_all {
@@ -158,7 +154,7 @@ mod tests {
     use super::*;
     use crate::domain::job::JobRow;
     use crate::domain::redact::{RedactConfig, Redactor};
-    use crate::store::Position;
+    use crate::store::{Entry, Position};
     use crate::triage::memory_store::MemoryStore;
 
     fn entry(arguments: &str) -> Entry {

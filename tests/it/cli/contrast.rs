@@ -58,6 +58,12 @@ async fn a_planted_value_is_the_first_line_with_the_counts_of_sql_on_every_engin
         let against = user.json(&[&arguments[..], &["--against", "error:KeyError"]].concat());
         let expected = count(&db, &format!("{dead} and error_class = 'KeyError'")).await;
         assert_eq!(against["others"].as_u64(), Some(expected));
+        // A class whose others are too few says nothing.
+        let few: Vec<&str> = ids.iter().take(20).map(String::as_str).collect();
+        let rare = format!("cast(id as char(36)) in ({})", few.join(", "));
+        db.execute(&format!("update dead_letter_jobs set job_class = 'Rare' where {rare}")).await;
+        let rare = user.json(&["contrast", "-f", "class:Rare msg:\"no such currency\"", "-o", "json"]);
+        assert_eq!(rare["baseline"], "all_others", "{rare:#}");
     }
 }
 
