@@ -81,7 +81,10 @@ pub fn exclude_bars(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match all {
         Ok(filter) if filter == model.filter.written => Vec::new(),
         Ok(filter) => narrow(model, filter, now),
-        Err(sentence) => to_list(model, Err(sentence), now),
+        Err(sentence) => {
+            model.complain(sentence, now);
+            Vec::new()
+        }
     }
 }
 
