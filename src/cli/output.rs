@@ -95,6 +95,41 @@ pub fn hint(text: &str) {
     let _ = write!(io::stderr(), "{text}");
 }
 
+/// Takes a line away that was hinted at.
+pub const CLEAR: &str = "\r\x1b[K";
+
+/// Whether talk goes to a terminal on which a line can be drawn again.
+pub fn redraws() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// How far something has got, on one line of the operator's terminal that is gone when this is dropped.
+pub struct ProgressLine {
+    redraws: bool,
+}
+
+impl ProgressLine {
+    /// Nothing is shown yet, and never where nobody reads.
+    pub fn begin() -> Self {
+        Self { redraws: redraws() }
+    }
+
+    /// Shows a line in place of the last one.
+    pub fn show(&self, line: &str) {
+        if self.redraws {
+            hint(&format!("{CLEAR}{line}"));
+        }
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        if self.redraws {
+            hint(CLEAR);
+        }
+    }
+}
+
 /// The terminal that answers come from where standard input is data.
 static TERMINAL: OnceLock<File> = OnceLock::new();
 

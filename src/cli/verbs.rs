@@ -10,7 +10,7 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod undo;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use anyhow::Result;
 
@@ -31,6 +31,7 @@ use crate::domain::text::Clean;
 use crate::ledger::{Ledger, Run};
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{ActionScope, Confirm, Plan};
+use crate::triage::progress::FreezeProgress;
 use receipt::{PlanRecord, RunRecord};
 
 /// Plans what a verb asks for, asks back, and executes it.
@@ -128,20 +129,14 @@ pub async fn carry_out(opened: &OpenedStore, ask: Ask, args: &PlanArgs) -> Resul
 /// # Errors
 /// When the action cannot be used here, it is not confirmed, or source or ledger fail.
 pub(super) async fn plan_and_go(opened: &OpenedStore, ledger: &Ledger, ask: Ask, asking: &Asking) -> Result<Code> {
-    let talk = std::io::stderr().is_terminal();
     let filter = match &ask.scope {
         ActionScope::Filter(filter) => Some(filter.clone()),
         _ => None,
     };
-    let frozen = freeze(&opened.desk, ledger, ask, &opened.budget, |progress| {
-        if talk {
-            output::hint(&format!("\rfreezing: {}", jobs(progress.frozen)));
-        }
-    })
-    .await;
-    if talk {
-        output::hint("\r\u{1b}[K");
-    }
+    let line = output::ProgressLine::begin();
+    let tell = |progress: FreezeProgress| line.show(&format!("freezing: {}", jobs(progress.frozen)));
+    let frozen = freeze(&opened.desk, ledger, ask, &opened.budget, tell).await;
+    drop(line);
     let plan = match frozen {
         Ok(mut plan) => {
             plan.sample = plan.sample.into_iter().map(|row| opened.masked(row)).collect();

@@ -1,6 +1,6 @@
 //! `dlq-tui contrast`: what jobs have in common that others have not.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -62,14 +62,15 @@ pub async fn run(opened: &OpenedStore, args: &ContrastArgs) -> Result<Code> {
     let against = args.against.as_deref().map(|text| opened.filter(Some(text))).transpose()?;
     let query = ContrastQuery { chosen: filter.clone(), against, sample: args.sample, counts_all: args.all };
     let mut read = 0;
-    let shows = std::io::stderr().is_terminal();
+    let line = output::ProgressLine::begin();
     let mut on_progress = |n| {
         read += n;
-        if shows && read > 2 * args.sample as u64 {
-            output::hint(&format!("\rcomparing: {}", jobs(read)));
+        if read > 2 * args.sample as u64 {
+            line.show(&format!("comparing: {}", jobs(read)));
         }
     };
     let report = contrast(&opened.desk, &query, &opened.budget, &mut on_progress).await?;
+    drop(line);
     if report.jobs.chosen == 0 {
         no_match::explain(opened, &filter).await;
     }

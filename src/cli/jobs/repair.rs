@@ -1,6 +1,6 @@
 //! `dlq-tui repair`: what an expression would change in the arguments of jobs.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -82,17 +82,15 @@ pub async fn run(opened: &OpenedStore, args: &RepairArgs) -> Result<Code> {
         EvaluatorError::Expression(error) => CliError::usage(error.to_string()).into(),
         error => anyhow::Error::from(error),
     })?;
-    let shows = std::io::stderr().is_terminal();
+    let line = output::ProgressLine::begin();
     let mut on_progress = |read| {
-        if shows && read > MANY {
-            output::hint(&format!("\revaluating: {}", jobs(read)));
+        if read > MANY {
+            line.show(&format!("evaluating: {}", jobs(read)));
         }
     };
     let query = RepairQuery { filter: filter.clone(), examples: args.show };
     let report = preview(&opened.desk, &mut evaluator, &query, &opened.budget, &mut on_progress).await;
-    if shows {
-        output::hint("\r\x1b[K");
-    }
+    drop(line);
     let report = report.map_err(|error| match error {
         // The exit code goes by what went wrong in the source.
         RepairError::Store(error) => error.into(),

@@ -1,11 +1,10 @@
 //! How far a run is, on one line of a terminal, or as a sentence elsewhere.
 
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::cli::output;
+use crate::cli::output::{self, CLEAR};
 use crate::cli::table::terminal_columns;
 use crate::domain::histogram::grouped;
 use crate::domain::text::Clean;
@@ -19,13 +18,11 @@ const REDRAW: Duration = Duration::from_millis(100);
 const INTERVAL: Duration = Duration::from_secs(10);
 /// Columns of the bar, where there is room.
 const BAR: std::ops::RangeInclusive<usize> = 10..=40;
-/// Takes the line away.
-const CLEAR: &str = "\r\u{1b}[K";
 
 /// Keeps one line on a terminal up to date; elsewhere says now and then how far the run is, and always why it waits.
 /// Ends with the run, and leaves nothing on the line.
 pub async fn report(mut told: watch::Receiver<RunProgress>) {
-    let terminal = is_terminal();
+    let terminal = output::redraws();
     let glyphs = Theme::of("none", false, |name| std::env::var(name).ok()).glyphs;
     let mut said = None;
     let mut last = Instant::now();
@@ -58,14 +55,9 @@ async fn ended(mut told: watch::Receiver<RunProgress>) {
     while told.changed().await.is_ok() {}
 }
 
-/// Whether talk goes to a terminal on which a line can be drawn again.
-fn is_terminal() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-}
-
 /// Takes the progress line away, so that something can be said in its place.
 pub fn clear() {
-    if is_terminal() {
+    if output::redraws() {
         output::hint(CLEAR);
     }
 }
