@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use super::{ComparedJob, Contrast, Counts, Difference};
+use super::{ComparedJob, Contrast, Counts, Difference, FullPass};
 use crate::domain::json::{Document, JsonHighlights};
 
 /// Numbers that a seed decides (xorshift).
@@ -32,6 +32,8 @@ enum Cause {
     TrailingSpace,
     OtherType,
     Pair,
+    /// Null in some jobs, and absent in others.
+    Lack,
     None,
 }
 
@@ -67,6 +69,7 @@ fn planted(dice: &mut Dice, cause: Cause, is_chosen: bool) -> String {
         (Cause::Value, true) => "\"currency\":\"JPY\"".to_owned(),
         (Cause::Null, true) => "\"currency\":null".to_owned(),
         (Cause::Absent, true) => String::new(),
+        (Cause::Lack, true) => if amount % 2 == 0 { "\"currency\":null" } else { "" }.to_owned(),
         (Cause::TrailingSpace, true) => format!("\"currency\":\"{currency}{amount} \""),
         (Cause::TrailingSpace, false) => format!("\"currency\":\"{currency}{amount}\""),
         (Cause::OtherType, true) => format!("\"amount\":\"{amount}\""),
@@ -77,29 +80,33 @@ fn planted(dice: &mut Dice, cause: Cause, is_chosen: bool) -> String {
             let (currency, country) = [("EUR", "FR"), ("USD", "DE"), ("USD", "FR")][dice.below(3) as usize];
             format!("\"currency\":\"{currency}\",\"country\":\"{country}\"")
         }
-        (Cause::Value | Cause::Null | Cause::Absent | Cause::None, _) => format!("\"currency\":\"{currency}\""),
+        (Cause::Value | Cause::Null | Cause::Absent | Cause::Lack | Cause::None, _) => {
+            format!("\"currency\":\"{currency}\"")
+        }
     }
 }
 
-/// What is told of a cohort with one cause, of which one job in fifty is free on the one side and has it on the other.
-fn contrast(seed: u64, cause: Cause) -> (Vec<Difference>, Counts) {
+/// Hands out a cohort with one cause and then others, of which one job in fifty is free on the one side and has it on the other.
+fn cohort(seed: u64, cause: Cause, mut each: impl FnMut(bool, &ComparedJob<'_>)) {
     let mut dice = Dice::of(seed);
     let (chosen, others) = (30 + dice.below(40), 40 + dice.below(60));
-    let mut contrast = Contrast::default();
-    let mut job = |contrast: &mut Contrast, is_chosen: bool| {
+    let mut job = |is_chosen: bool| {
         let has_cause = is_chosen != dice.chance(2);
         let planted = planted(&mut dice, cause, has_cause);
         let document = Document::parse(arguments(&mut dice, &planted)).expect("JSON");
         let queue = ["high", "low"][dice.below(2) as usize];
         let fields = [("queue", Some(queue)), ("worker", None)];
         let compared = ComparedJob { fields: &fields, arguments: Some(&document), marks: &JsonHighlights::default() };
-        match is_chosen {
-            true => contrast.add_chosen(&compared),
-            false => contrast.add_other(&compared),
-        }
+        each(is_chosen, &compared);
     };
-    (0..chosen).for_each(|_| job(&mut contrast, true));
-    (0..others).for_each(|_| job(&mut contrast, false));
+    (0..chosen).for_each(|_| job(true));
+    (0..others).for_each(|_| job(false));
+}
+
+/// What is told of it.
+fn contrast(seed: u64, cause: Cause) -> (Vec<Difference>, Counts) {
+    let mut contrast = Contrast::default();
+    cohort(seed, cause, |is_chosen, job| if is_chosen { contrast.add_chosen(job) } else { contrast.add_other(job) });
     (contrast.differences(20), contrast.jobs())
 }
 
@@ -148,9 +155,24 @@ fn the_planted_cause_is_the_first_line_on_a_thousand_seeds() {
             Cause::TrailingSpace => "args.currency begins or ends with white space",
             Cause::OtherType => "args.amount is a text",
             Cause::Pair => "args.country = \"DE\" and args.currency = \"EUR\"",
-            Cause::None => "",
+            Cause::Lack | Cause::None => "",
         };
         assert!(first == expected, "seed {seed}, {cause:?}, {all:?}: {differences:#?}");
+    }
+}
+
+#[test]
+fn the_pass_over_all_jobs_counts_what_the_sample_counted() {
+    for seed in 1..=100 {
+        for cause in CAUSES.into_iter().chain([Cause::Lack]) {
+            let (differences, all) = contrast(seed, cause);
+            if cause == Cause::Lack {
+                assert_eq!(differences.first().map(line).as_deref(), Some("args.currency has no value"), "seed {seed}");
+            }
+            let mut pass = FullPass::of(differences.clone());
+            cohort(seed, cause, |is_chosen, job| if is_chosen { pass.add_chosen(job) } else { pass.add_other(job) });
+            assert_eq!(pass.done(), (differences, all), "seed {seed}, {cause:?}");
+        }
     }
 }
 
