@@ -104,6 +104,9 @@ fn the_receipt_of_a_replay_follows_its_jobs_until_all_have_settled() {
     assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain { .. })), "asked again");
     console.answer(Slot::Runs, seen(0, 5)).wait(Duration::from_secs(60));
     assert!(console.request(Slot::Runs).is_none(), "nothing is left to ask");
+    assert!(console.model.runner.followed.is_some());
+    console.keys("Esc");
+    assert!(console.model.runner.followed.is_none(), "it was seen");
 }
 
 #[test]
