@@ -69,7 +69,7 @@ fn planted(dice: &mut Dice, cause: Cause, is_chosen: bool) -> String {
         (Cause::Value, true) => "\"currency\":\"JPY\"".to_owned(),
         (Cause::Null, true) => "\"currency\":null".to_owned(),
         (Cause::Absent, true) => String::new(),
-        (Cause::Lack, true) => if amount % 2 == 0 { "\"currency\":null" } else { "" }.to_owned(),
+        (Cause::Lack, true) => if amount.is_multiple_of(2) { "\"currency\":null" } else { "" }.to_owned(),
         (Cause::TrailingSpace, true) => format!("\"currency\":\"{currency}{amount} \""),
         (Cause::TrailingSpace, false) => format!("\"currency\":\"{currency}{amount}\""),
         (Cause::OtherType, true) => format!("\"amount\":\"{amount}\""),
