@@ -6,7 +6,7 @@ use std::time::Instant;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::domain::outcome::ReplayOutcome;
+use dlq_tui::domain::outcome::ObservedOutcome;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
@@ -107,7 +107,7 @@ impl Store for Stopwatch {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayOutcome)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ObservedOutcome)>>> {
         self.store.outcomes(ids, kept, budget)
     }
 }

@@ -12,6 +12,11 @@ impl Cells {
         Self(row.0.into_iter())
     }
 
+    /// Whether there is no further cell.
+    pub(crate) fn is_end(&self) -> bool {
+        self.0.as_slice().is_empty()
+    }
+
     fn next(&mut self) -> Result<Value> {
         self.0.next().ok_or_else(|| SourceError::Layout("a statement returned too few columns".to_owned()))
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::histogram::grouped;
+use super::job::JobId;
 use super::text::Untrusted;
 
 /// Where a replayed job has got to.
@@ -24,6 +25,21 @@ pub enum ReplayOutcome {
     TakenBack,
     /// The layout cannot tell.
     Unknown,
+}
+
+/// What a store tells of a replayed job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservedOutcome {
+    /// Where it has got to.
+    pub outcome: ReplayOutcome,
+    /// Of a job that died again, the id of its dead row, where that is another one than before.
+    pub dead_row: Option<JobId>,
+}
+
+impl From<ReplayOutcome> for ObservedOutcome {
+    fn from(outcome: ReplayOutcome) -> Self {
+        Self { outcome, dead_row: None }
+    }
 }
 
 /// What it means that a replayed job is no longer in the store.

@@ -1,13 +1,13 @@
 //! The outcomes of replayed jobs, kept by job with the time at which they were seen.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::backend::{Backend, RowCells, int, limit, maybe, text, texts};
 use super::error::Result;
 use super::model::RunId;
 use crate::domain::action::Action;
 use crate::domain::job::{JobId, State};
-use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
+use crate::domain::outcome::{ObservedOutcome, OutcomeCounts, ReplayOutcome};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -87,9 +87,11 @@ impl ReplayOutcomes<'_> {
     ///
     /// # Errors
     /// When the record cannot be written.
-    pub async fn record(self, run: &RunId, seen: &[(i64, ReplayOutcome)], at: Timestamp) -> Result<()> {
+    pub async fn record(self, run: &RunId, seen: &[(i64, ObservedOutcome)], at: Timestamp) -> Result<()> {
         let mut alike: BTreeMap<(&str, Option<&str>), Vec<String>> = BTreeMap::new();
-        for (ord, outcome) in seen {
+        let mut rows = Vec::new();
+        for (ord, ObservedOutcome { outcome, dead_row }) in seen {
+            rows.extend(dead_row.as_ref().map(|row| (*ord, row)));
             let class = outcome.error_class().map(Untrusted::exact);
             alike.entry((outcome.word(), class)).or_default().push(ord.to_string());
         }
@@ -102,7 +104,43 @@ impl ReplayOutcomes<'_> {
             );
             tx.execute(&sql, [text(&run.0), text(word), maybe(class.map(str::to_owned)), int(at.0)]).await?;
         }
+        for (ord, row) in rows {
+            let sql =
+                "UPDATE {run_jobs} SET dead_row = ?2 WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) AND ord = ?3";
+            tx.execute(sql, [text(&run.0), text(row.as_str()), int(ord)]).await?;
+        }
         tx.commit().await
+    }
+
+    /// Rows of the jobs that a run has acted on or tried, in the order of the run; at most `n`. Of a job that died again as another
+    /// row it is that row. With `words` only replayed jobs with one of these outcomes, in words of the ledger.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn rows(self, run: &RunId, words: Option<&[&str]>, n: usize) -> Result<Vec<JobId>> {
+        let sql = format!(
+            "SELECT coalesce(dead_row, job_id) FROM {{run_jobs}} WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) \
+             AND batch IS NOT NULL {} ORDER BY ord LIMIT ?2",
+            with_outcome(words)
+        );
+        let rows = self.home.fetch(&sql, [text(&run.0), limit(n)]).await?;
+        rows.into_iter().map(|row| RowCells::of(row).text().map(JobId::new)).collect()
+    }
+
+    /// Those of these rows that [`ReplayOutcomes::rows`] has.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn rows_among(self, run: &RunId, words: Option<&[&str]>, ids: &[JobId]) -> Result<HashSet<JobId>> {
+        let with = with_outcome(words);
+        let sql = format!(
+            "SELECT job_id FROM {{run_jobs}} WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND job_id {{among ?2}} \
+             AND {{all_known ?2}} AND batch IS NOT NULL AND dead_row IS NULL {with} \
+             UNION ALL SELECT dead_row FROM {{run_jobs}} WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) \
+             AND dead_row IS NOT NULL AND dead_row {{among ?2}} AND batch IS NOT NULL {with}"
+        );
+        let rows = self.home.fetch(&sql, [text(&run.0), texts(ids.iter().map(JobId::as_str))]).await?;
+        rows.into_iter().map(|row| RowCells::of(row).text().map(JobId::new)).collect()
     }
 
     /// Counts the outcomes of a run from its jobs, and keeps the counts with the run.
@@ -130,4 +168,13 @@ impl ReplayOutcomes<'_> {
         self.home.execute(sql, keep).await?;
         Ok(counts)
     }
+}
+
+/// The condition for replayed jobs with one of these outcomes. A job that was not asked about yet is unknown.
+fn with_outcome(words: Option<&[&str]>) -> String {
+    let quoted = |word: &&str| format!("'{word}'");
+    words.map_or_else(String::new, |words| {
+        let words = words.iter().map(quoted).collect::<Vec<_>>().join(", ");
+        format!("AND outcome = 'done' AND coalesce(replay_outcome, 'unknown') IN ({words})")
+    })
 }

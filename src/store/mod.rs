@@ -41,7 +41,7 @@ pub use token::Token;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
-use crate::domain::outcome::ReplayOutcome;
+use crate::domain::outcome::ObservedOutcome;
 use crate::domain::time::Timestamp;
 use plan_facts::NoPlanFacts;
 
@@ -105,5 +105,5 @@ pub trait Store: Send + Sync {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayOutcome)>>>;
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ObservedOutcome)>>>;
 }

@@ -247,10 +247,10 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
     let mut told = format!("{} acted on once, and not again", jobs(ids.len()));
     if action.profile().reaches_queue {
         let fates = store.outcomes(&ids, &[], budget).await.map_err(|e| format!("outcome: {e}"))?;
-        if let Some((id, _)) = fates.iter().find(|(_, fate)| matches!(fate, ReplayOutcome::DiedAgain(_))) {
+        if let Some((id, _)) = fates.iter().find(|(_, fate)| matches!(fate.outcome, ReplayOutcome::DiedAgain(_))) {
             return Err(format!("outcome: {} was replayed and is told to be dead", named(id)));
         }
-        let unknown = fates.iter().filter(|(_, fate)| *fate == ReplayOutcome::Unknown).count();
+        let unknown = fates.iter().filter(|(_, fate)| fate.outcome == ReplayOutcome::Unknown).count();
         told += if unknown > 0 { "; nothing tells where they have got to" } else { "; `outcome` knows where they are" };
     }
     let kept = std::mem::take(&mut *shelf.0.lock().unwrap_or_else(|p| p.into_inner()));

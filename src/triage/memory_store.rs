@@ -18,7 +18,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
-use crate::domain::outcome::{GoneMeaning, ReplayOutcome};
+use crate::domain::outcome::{GoneMeaning, ObservedOutcome, ReplayOutcome};
 use crate::domain::time::Timestamp;
 use crate::ledger::Operator;
 use crate::store::*;
@@ -201,7 +201,7 @@ impl Store for MemoryStore {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         _: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayOutcome)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ObservedOutcome)>>> {
         Box::pin(async move {
             Ok(self.with(|data| {
                 let known =
@@ -210,7 +210,7 @@ impl Store for MemoryStore {
                     true => ReplayOutcome::Waiting,
                     false => ReplayOutcome::Gone(GoneMeaning::Deleted),
                 };
-                ids.iter().map(|id| (id.clone(), fate(id))).collect()
+                ids.iter().map(|id| (id.clone(), fate(id).into())).collect()
             }))
         })
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::StoreContext;
 use crate::domain::job::JobId;
-use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
+use crate::domain::outcome::{ObservedOutcome, OutcomeCounts, ReplayOutcome};
 use crate::ledger::{Ledger, ReplayedJob, RunId};
 use crate::store::{Budget, SourceError};
 use crate::triage::freeze::PlanError;
@@ -94,25 +94,28 @@ impl OutcomePoll {
         ledger: &Ledger,
         jobs: &[ReplayedJob],
         budget: &Budget,
-    ) -> Result<Vec<(i64, ReplayOutcome)>, PlanError> {
+    ) -> Result<Vec<(i64, ObservedOutcome)>, PlanError> {
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-        let mut known = ledger.outcomes().from_later_runs(&self.run, &ids).await?;
+        let later = ledger.outcomes().from_later_runs(&self.run, &ids).await?;
+        let mut known: HashMap<JobId, ObservedOutcome> =
+            later.into_iter().map(|(id, outcome)| (id, outcome.into())).collect();
         let ids: Vec<JobId> = ids.into_iter().filter(|id| !known.contains_key(id)).collect();
         let kept = match desk.store.info().capabilities.outcomes_need_copies {
             true => ledger.snapshots().get(&self.run, &ids).await?,
             false => Vec::new(),
         };
-        let told: HashMap<JobId, ReplayOutcome> = match ids.is_empty() {
+        let told: HashMap<JobId, ObservedOutcome> = match ids.is_empty() {
             true => HashMap::new(),
             false => desk.store.outcomes(&ids, &kept, budget).await?.into_iter().collect(),
         };
         known.extend(told);
         let mut changed = Vec::new();
         for job in jobs {
-            let now = known.remove(&job.id).unwrap_or(ReplayOutcome::Unknown);
-            let now = job.last.as_ref().map_or_else(|| now.clone(), |last| last.followed_by(now.clone()));
-            if job.last.as_ref() != Some(&now) {
-                changed.push((job.ord, now));
+            let ObservedOutcome { outcome, dead_row } =
+                known.remove(&job.id).unwrap_or_else(|| ReplayOutcome::Unknown.into());
+            let outcome = job.last.as_ref().map_or_else(|| outcome.clone(), |last| last.followed_by(outcome.clone()));
+            if job.last.as_ref() != Some(&outcome) {
+                changed.push((job.ord, ObservedOutcome { outcome, dead_row }));
             }
         }
         Ok(changed)

@@ -9,7 +9,7 @@ use dlq_tui::db::target::Target;
 use dlq_tui::db::{Engine, EngineOptions, Statement};
 use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::job::{JobId, State};
-use dlq_tui::domain::outcome::ReplayOutcome;
+use dlq_tui::domain::outcome::{ObservedOutcome, ReplayOutcome};
 use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
@@ -156,7 +156,9 @@ async fn a_run_is_told_the_same_by_every_engine() {
         assert_eq!((stopped.state, stopped.tally.done, stopped.tally.not_started), (RunState::Stopped, 3, 6), "{told}");
         assert_eq!(stopped.tally.failed, [(Untrusted::from("no\u{2400} such\nqueue"), 1)], "{told}");
         assert!(stopped.tally.adds_up(), "{told}");
-        let seen = [(1, ReplayOutcome::DiedAgain(Some("Error0".into()))), (2, ReplayOutcome::Retrying(None))];
+        let died = ReplayOutcome::DiedAgain(Some("Error0".into()));
+        let died = ObservedOutcome { outcome: died, dead_row: Some(JobId::new("another")) };
+        let seen = [(1, died), (2, ReplayOutcome::Retrying(None).into())];
         ledger.outcomes().record(&run, &seen, T).await.expect("recorded");
         let counts = ledger.outcomes().count(&run).await.expect("counts");
         assert_eq!(

@@ -1,7 +1,7 @@
 //! The outcomes of replayed jobs on record.
 
 use super::*;
-use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
+use crate::domain::outcome::{ObservedOutcome, OutcomeCounts, ReplayOutcome};
 
 /// A finished run over the first `n` jobs.
 async fn done(ledger: &Ledger, action: Action, n: usize) -> RunId {
@@ -27,9 +27,9 @@ async fn what_is_final_is_not_asked_again_and_the_counts_stay_with_the_run() {
     assert_eq!(ledger.runs().get(&run).await.unwrap().outcomes, None);
     assert_eq!(open_ids(&ledger, &run).await, ["0", "1", "2", "3"]);
     let seen = [
-        (1, ReplayOutcome::Succeeded),
-        (2, ReplayOutcome::DiedAgain(Some("Error1".into()))),
-        (3, ReplayOutcome::Retrying(Some("Other".into()))),
+        (1, ReplayOutcome::Succeeded.into()),
+        (2, ReplayOutcome::DiedAgain(Some("Error1".into())).into()),
+        (3, ReplayOutcome::Retrying(Some("Other".into())).into()),
     ];
     ledger.outcomes().record(&run, &seen, T).await.unwrap();
     let counts = ledger.outcomes().count(&run).await.unwrap();
@@ -48,6 +48,30 @@ async fn what_is_final_is_not_asked_again_and_the_counts_stay_with_the_run() {
     assert_eq!(open.len(), 2);
     assert_eq!(open[0].last, Some(ReplayOutcome::Retrying(Some("Other".into()))));
     assert_eq!(open[1].last, None);
+}
+
+#[tokio::test]
+async fn a_job_that_died_again_as_another_row_is_found_by_that_row() {
+    let (_folder, ledger) = open().await;
+    let run = done(&ledger, Action::Replay, 3).await;
+    let died =
+        |row: Option<&str>| ObservedOutcome { outcome: ReplayOutcome::DiedAgain(None), dead_row: row.map(JobId::new) };
+    ledger.outcomes().record(&run, &[(1, died(Some("91"))), (2, died(None))], T).await.unwrap();
+    let ids = |ids: &[&str]| ids.iter().copied().map(JobId::new).collect::<Vec<_>>();
+    let all = ids(&["0", "1", "2", "91", "92"]);
+    for (words, wanted) in [
+        (None, vec!["91", "1", "2"]),
+        (Some(&["died_again"][..]), vec!["91", "1"]),
+        (Some(&["unknown"][..]), vec!["2"]),
+        (Some(&["died_again", "unknown"][..]), vec!["91", "1", "2"]),
+        (Some(&["succeeded"][..]), vec![]),
+    ] {
+        let wanted = ids(&wanted);
+        assert_eq!(ledger.outcomes().rows(&run, words, 9).await.unwrap(), wanted);
+        let among = ledger.outcomes().rows_among(&run, words, &all).await.unwrap();
+        assert_eq!(among, wanted.into_iter().collect());
+    }
+    assert_eq!(ledger.outcomes().rows(&run, None, 2).await.unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -73,18 +97,24 @@ async fn a_later_run_tells_what_the_rows_cannot_tell_any_more() {
 }
 
 #[tokio::test]
-async fn a_ledger_of_the_last_version_is_brought_up_to_date() {
+async fn a_ledger_of_an_earlier_version_is_brought_up_to_date() {
+    for version in [8, 9] {
+        brought_up_to_date_from(version).await;
+    }
+}
+
+async fn brought_up_to_date_from(version: i64) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.sqlite3");
     let written = "INSERT INTO runs (seq, id, action, state, source, store, filter, resolved, os_user, database_user, host, \
                    frozen_at, started_at, planned) VALUES (1, 'a', 'replay', 'finished', 'main', 's', '', '', 'ada', 'app', \
                    'bastion', 1, 2, 1); \
                    INSERT INTO run_jobs (run, ord, job_id, state, batch, outcome) VALUES (1, 1, '7', 'dead', 1, 'done')";
-    crate::ledger::backend::make_earlier(&path, 8, written).await;
+    crate::ledger::backend::make_earlier(&path, version, written).await;
     let ledger = Ledger::open(&path).await.unwrap();
     let run = RunId("a".into());
     assert_eq!(ledger.runs().get(&run).await.unwrap().outcomes, None);
     assert_eq!(open_ids(&ledger, &run).await, ["7"]);
-    ledger.outcomes().record(&run, &[(1, ReplayOutcome::Succeeded)], T).await.unwrap();
+    ledger.outcomes().record(&run, &[(1, ReplayOutcome::Succeeded.into())], T).await.unwrap();
     assert_eq!(ledger.outcomes().count(&run).await.unwrap().ok(), 1);
 }

@@ -58,7 +58,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
 use crate::domain::log;
-use crate::domain::outcome::ReplayOutcome;
+use crate::domain::outcome::ObservedOutcome;
 use crate::domain::time::Timestamp;
 use context::Context;
 use count::CountMemory;
@@ -205,7 +205,7 @@ impl Store for SqlStore {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayOutcome)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ObservedOutcome)>>> {
         logged("outcome", self.reader().read_outcome(ids, kept, budget), Vec::len)
     }
 }

@@ -8,7 +8,7 @@ use super::context::RunContext;
 use super::tx_status::TxStatusByJob;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
-use crate::domain::outcome::ReplayOutcome;
+use crate::domain::outcome::{ObservedOutcome, ReplayOutcome};
 use crate::ledger::{CompletedBatch, Run};
 use crate::store::{Interrupted, SourceError, StoreExt, TxStatus};
 use crate::triage::undo;
@@ -178,7 +178,8 @@ impl Reconciler<'_> {
             true => self.context.ledger.snapshots().get(&self.context.run.id, ids).await.map_err(SourceError::from)?,
             false => Vec::new(),
         };
-        Ok(self.context.desk.store.outcomes(ids, &kept, &self.context.budget).await?.into_iter().collect())
+        let told = self.context.desk.store.outcomes(ids, &kept, &self.context.budget).await?;
+        Ok(told.into_iter().map(|(id, ObservedOutcome { outcome, .. })| (id, outcome)).collect())
     }
 
     /// The jobs whose row stands again as it was kept; where nothing was kept, those that are dead again.

@@ -225,7 +225,7 @@ async fn discarded_jobs_come_back_as_they_were_and_the_rest_is_refused_or_told()
         let (store, _) = checked(&db, "delayed_job").await;
         let ids: Vec<JobId> = ["1", "30", "31", "99"].map(JobId::new).into();
         let fates: Vec<ReplayOutcome> =
-            store.outcomes(&ids, &[], &budget()).await.expect("fates").into_iter().map(|(_, f)| f).collect();
+            store.outcomes(&ids, &[], &budget()).await.expect("fates").into_iter().map(|(_, f)| f.outcome).collect();
         assert_eq!(
             fates,
             [

@@ -316,7 +316,7 @@ async fn what_became_of_jobs_is_told_and_ignore_is_disabled_with_the_reason() {
     let (store, _) = checked(&db, "good_job").await;
     let ids: Vec<JobId> = [own(5), own(6), own(7), own(3), own(99)].map(JobId::new).into();
     let fates: Vec<ReplayOutcome> =
-        store.outcomes(&ids, &[], &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate).collect();
+        store.outcomes(&ids, &[], &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate.outcome).collect();
     let [
         ReplayOutcome::Succeeded,
         ReplayOutcome::Waiting,

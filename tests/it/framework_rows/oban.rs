@@ -303,8 +303,13 @@ async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_
         seed(&db).await;
         let (store, _) = checked(&db, "oban").await;
         let ids: Vec<JobId> = [23, 24, 25, 26, 27, 1, 99].map(|n: i64| JobId::new(n.to_string())).into();
-        let fates: Vec<ReplayOutcome> =
-            store.outcomes(&ids, &[], &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate).collect();
+        let fates: Vec<ReplayOutcome> = store
+            .outcomes(&ids, &[], &budget())
+            .await
+            .expect("fates")
+            .into_iter()
+            .map(|(_, fate)| fate.outcome)
+            .collect();
         let again = ReplayOutcome::DiedAgain(Some(Untrusted::new("ArgumentError")));
         let dead = ReplayOutcome::DiedAgain(None);
         let wanted = [

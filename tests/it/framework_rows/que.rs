@@ -183,7 +183,7 @@ async fn a_job_whose_id_another_session_holds_is_left_alone_by_every_verb_and_by
     let (store, _) = checked(&db, "que").await;
     let ids = ["1", "3", "20", "23", "99"].map(JobId::new);
     let fates = meanwhile(&session, held, async || store.outcomes(&ids, &[], &budget()).await.expect("fates")).await;
-    let fates: Vec<ReplayOutcome> = fates.into_iter().map(|(_, fate)| fate).collect();
+    let fates: Vec<ReplayOutcome> = fates.into_iter().map(|(_, fate)| fate.outcome).collect();
     let [
         ReplayOutcome::Running,
         ReplayOutcome::Waiting,
@@ -202,7 +202,7 @@ async fn a_job_whose_id_another_session_holds_is_left_alone_by_every_verb_and_by
         let held = "select pg_advisory_xact_lock(3)::text";
         meanwhile(&elsewhere, held, async || store.outcomes(&ids, &[], &budget()).await.expect("fates")).await
     });
-    let fates: Vec<ReplayOutcome> = fates.await.into_iter().take(2).map(|(_, fate)| fate).collect();
+    let fates: Vec<ReplayOutcome> = fates.await.into_iter().take(2).map(|(_, fate)| fate.outcome).collect();
     assert_eq!(fates, [ReplayOutcome::Waiting, ReplayOutcome::Waiting]);
     meanwhile(&session, held, async || assert_eq!(undo(&user, &receipt)["done"], 1)).await;
     assert_eq!(undo(&user, &receipt)["done"], 1);

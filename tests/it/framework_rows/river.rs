@@ -211,7 +211,7 @@ async fn discarded_jobs_come_back_as_they_were_and_outcomes_are_told() {
     db.execute("update river_job set state = 'running' where id = 10").await;
     let ids = ["8", "10", "11", "4", "3", "99"].map(JobId::new);
     let fates = store.outcomes(&ids, &[], &budget()).await.expect("fates");
-    let fates: Vec<ReplayOutcome> = fates.into_iter().map(|(_, fate)| fate).collect();
+    let fates: Vec<ReplayOutcome> = fates.into_iter().map(|(_, fate)| fate.outcome).collect();
     let again = |class: &str| ReplayOutcome::DiedAgain(Some(Untrusted::new(class)));
     let [cancelled, dead] = [again("JobCancelError"), again("Stuck job rescued by JobRescuer")];
     assert_eq!(

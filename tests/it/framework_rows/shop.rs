@@ -128,7 +128,7 @@ impl Shop {
     pub async fn fates(&self, ids: &[&str]) -> BTreeMap<String, String> {
         let ids: Vec<JobId> = ids.iter().map(|id| JobId::new(*id)).collect();
         let fates = self.store().outcomes(&ids, &[], &budget()).await.expect("fates");
-        fates.into_iter().map(|(id, fate)| (id.as_str().to_owned(), format!("{fate:?}"))).collect()
+        fates.into_iter().map(|(id, fate)| (id.as_str().to_owned(), format!("{:?}", fate.outcome))).collect()
     }
 }
 

@@ -258,7 +258,7 @@ async fn what_became_of_jobs_is_told_and_what_a_worker_has_is_not_taken_back() {
         let (store, _) = checked(&db, "solid_queue").await;
         let ids = ["1", "4", "5", "7", "9"].map(JobId::new);
         let fates = store.outcomes(&ids, &[], &budget()).await.expect("fates");
-        let fates: Vec<&ReplayOutcome> = fates.iter().map(|(_, fate)| fate).collect();
+        let fates: Vec<&ReplayOutcome> = fates.iter().map(|(_, fate)| &fate.outcome).collect();
         let [
             ReplayOutcome::Running,
             ReplayOutcome::Succeeded,
@@ -303,7 +303,7 @@ async fn a_job_that_is_retried_as_another_is_told_by_the_newest_of_its_line() {
         let (store, _) = checked(&db, "solid_queue").await;
         let fate = async || {
             let ids = [JobId::new("9")];
-            store.outcomes(&ids, &[], &budget()).await.expect("a fate").pop().expect("a fate").1
+            store.outcomes(&ids, &[], &budget()).await.expect("a fate").pop().expect("a fate").1.outcome
         };
         assert_eq!(fate().await, ReplayOutcome::Succeeded, "{name}");
         // What `retry_on` does: this one is finished, and another with its ActiveJob id waits, runs, and dies.

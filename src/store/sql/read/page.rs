@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::adapter::FieldKind;
 use crate::db::cells::{Cells, on_axis};
 use crate::domain::job::JobId;
-use crate::domain::outcome::ReplayOutcome;
+use crate::domain::outcome::{ObservedOutcome, ReplayOutcome};
 use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
@@ -140,8 +140,8 @@ impl<'s> Reader<'s> {
         ids: &[JobId],
         kept: &[(JobId, String)],
         budget: &Budget,
-    ) -> Result<Vec<(JobId, ReplayOutcome)>> {
-        let unknown = || ids.iter().map(|id| (id.clone(), ReplayOutcome::Unknown)).collect();
+    ) -> Result<Vec<(JobId, ObservedOutcome)>> {
+        let unknown = || ids.iter().map(|id| (id.clone(), ReplayOutcome::Unknown.into())).collect();
         let Some(outcome) = &self.context.layout.spec.outcome else { return Ok(unknown()) };
         let gone = self.context.layout.spec.replayed.gone;
         let needs_target = outcome.get_ref().contains("{target}");
@@ -159,7 +159,7 @@ impl<'s> Reader<'s> {
         };
         let batch = narrowed(outcome.get_ref(), &valid.iter().map(row).collect::<Vec<BatchRow>>());
         let weigh = |row: &BatchRow| json_bytes(&row.id) + row.kept.as_deref().map_or(0, json_bytes);
-        let mut fates: HashMap<String, ReplayOutcome> = HashMap::new();
+        let mut fates: HashMap<String, ObservedOutcome> = HashMap::new();
         for part in self.context.parts(&batch, weigh) {
             let ids: Vec<String> = part.iter().map(|row| row.id.clone()).collect();
             let fill = Fill {
@@ -176,17 +176,21 @@ impl<'s> Reader<'s> {
             for row in told {
                 let mut cells = Cells::new(row);
                 let (id, word, error) = (cells.text()?, cells.text()?, cells.untrusted()?);
+                let dead_row = if cells.is_end() { None } else { cells.text()? };
                 if let Some(id) = id {
                     let word = word.unwrap_or_default();
-                    let fate = ReplayOutcome::from_statement(&word, error, gone).ok_or_else(|| {
+                    let outcome = ReplayOutcome::from_statement(&word, error, gone).ok_or_else(|| {
                         SourceError::Layout(format!("the outcome statement returned the unknown word `{word}`"))
                     })?;
+                    let has_died = matches!(outcome, ReplayOutcome::DiedAgain(_));
+                    let dead_row = dead_row.filter(|row| has_died && *row != id).map(JobId::new);
+                    let fate = ObservedOutcome { outcome, dead_row };
                     let told = fates.remove(&id).map_or_else(|| fate.clone(), |other| either(other, fate.clone()));
                     fates.insert(id, told);
                 }
             }
         }
-        let missing = || ReplayOutcome::Unknown;
+        let missing = || ReplayOutcome::Unknown.into();
         Ok(ids.iter().map(|id| (id.clone(), fates.remove(id.as_str()).unwrap_or_else(missing))).collect())
     }
 
@@ -262,11 +266,12 @@ pub(crate) fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
 }
 
 /// Where a job has got to that was found twice: there is no telling which of two is the one that was replayed.
-fn either(one: ReplayOutcome, other: ReplayOutcome) -> ReplayOutcome {
-    match (one, other) {
+fn either(one: ObservedOutcome, other: ObservedOutcome) -> ObservedOutcome {
+    let outcome = match (one.outcome, other.outcome) {
         (one, other) if one == other => one,
         (ReplayOutcome::DiedAgain(_), ReplayOutcome::DiedAgain(_)) => ReplayOutcome::DiedAgain(None),
         (ReplayOutcome::Retrying(_), ReplayOutcome::Retrying(_)) => ReplayOutcome::Retrying(None),
         _ => ReplayOutcome::Unknown,
-    }
+    };
+    ObservedOutcome { outcome, dead_row: one.dead_row.filter(|row| other.dead_row.as_ref() == Some(row)) }
 }
