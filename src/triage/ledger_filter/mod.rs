@@ -5,9 +5,6 @@
 
 use std::collections::HashMap;
 
-use super::StoreContext;
-use super::live::earliest;
-use super::replay_limit::{asks, known, replays_pass};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
@@ -18,6 +15,9 @@ use crate::store::{
     Budget, Changes, Cursor, Entry, HistogramQuery, HistogramStep, Page, PageQuery, Result, ScanMode, Scanned, Sort,
     SourceError, Token,
 };
+use crate::triage::StoreContext;
+use crate::triage::live::earliest;
+use crate::triage::replay_limit::{asks, known, replays_pass};
 
 /// Rows that one step of a count by the ledger reads.
 const STEP: usize = 2_000;
