@@ -19,6 +19,7 @@ pub mod log;
 pub mod outcome;
 pub mod redact;
 pub mod repair;
+pub mod rollout;
 pub mod run_options;
 pub mod secret;
 pub mod source_error;
