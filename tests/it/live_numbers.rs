@@ -11,18 +11,19 @@ use std::time::Duration;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::fingerprint::Fingerprint;
-use dlq_tui::domain::histogram::{Count, Exactness};
+use dlq_tui::domain::histogram::{Count, Exactness, Histogram};
 use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::load_share::LoadShare;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, LedgerLocator, Operator};
-use dlq_tui::store::{HistogramQuery, ScanMode, StoreExt};
+use dlq_tui::store::{HistogramQuery, ScanMode, SourceError, StoreExt};
 use dlq_tui::triage::StoreContext;
+use dlq_tui::triage::contrast::count_values;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::ActionScope;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 use dlq_tui::tui::StoreChoice;
-use dlq_tui::tui::app::model::{FilterState, Model, SourceState};
+use dlq_tui::tui::app::model::{ArgumentCount, FilterState, Model, SourceState};
 use dlq_tui::tui::app::{Effect, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
 
 use crate::fixtures::{Layout, sql};
@@ -219,15 +220,19 @@ impl Console {
         console.take(effects);
         console.settle(&mut Random(1), None).await;
         if console.model.histogram.facet != facet {
-            console.tell(Msg::Key(crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Char(':'))));
-            for c in format!("by {facet}").chars() {
-                console.tell(Msg::Key(crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Char(c))));
-            }
-            console.tell(Msg::Key(crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Enter)));
-            console.settle(&mut Random(1), None).await;
+            console.count_by(facet.word()).await;
         }
         assert_eq!(console.model.histogram.facet, facet);
         console
+    }
+
+    /// Types `:by` with a facet or a path of the arguments.
+    async fn count_by(&mut self, word: &str) {
+        let keys = format!(":by {word}").chars().map(crossterm::event::KeyCode::Char).collect::<Vec<_>>();
+        for key in keys.into_iter().chain([crossterm::event::KeyCode::Enter]) {
+            self.tell(Msg::Key(crossterm::event::KeyEvent::from(key)));
+        }
+        self.settle(&mut Random(1), None).await;
     }
 
     fn take(&mut self, effects: Vec<Effect>) {
@@ -281,6 +286,17 @@ impl Console {
                 Reply::Estimate(step.map(|step| Some(step.histogram)))
             }
             Request::Histogram(query) => Reply::Histogram(Box::new(desk.count(query, &budget).await)),
+            // What completes the path.
+            Request::Arguments(_) => Reply::Arguments(Err(SourceError::Cancelled)),
+            Request::ArgumentCount { keys, filter } => {
+                let as_of = store.clock();
+                let counted = count_values(desk, &filter, &keys, &budget, &mut |_| ()).await;
+                Reply::ArgumentCount(Box::new(counted.map(|values| {
+                    let (bars, total) = values.counts(Exactness::Exact);
+                    let counts = Histogram { facet: Facet::Error, bars, total, as_of, progress: None };
+                    ArgumentCount { keys, filter, counts, near: None }
+                })))
+            }
             Request::Totals(asked) => {
                 let step = store.count(HistogramQuery::states(asked), &budget).await;
                 Reply::Totals(step.map(|step| step.histogram.by_state()))
@@ -340,6 +356,20 @@ async fn truth(db: &TestDb, facet: Facet, condition: &str) -> BTreeMap<String, u
     bars
 }
 
+/// The jobs by the only value in their arguments.
+async fn argument_truth(db: &TestDb, condition: &str) -> BTreeMap<String, u64> {
+    let value = match db.engine {
+        Engine::Postgres => "arguments->>'n'",
+        Engine::Mysql => "json_value(arguments, '$.n')",
+        Engine::Sqlite => "cast(arguments->>'$.n' as text)",
+    };
+    let mut bars = BTreeMap::new();
+    for value in db.column(&format!("select {value} from dead_letter_jobs where {condition}")).await {
+        *bars.entry(value).or_default() += 1;
+    }
+    bars
+}
+
 /// Compares each number that carries no mark. Returns how many did not.
 async fn compare(console: &Console, incident: &Incident<'_>, facet: Facet, condition: &str, told: &str) -> (u64, u64) {
     let (mut exact, mut marked) = (0, 0);
@@ -363,6 +393,15 @@ async fn compare(console: &Console, incident: &Incident<'_>, facet: Facet, condi
             check(value, bar.count, bars.get(value).copied().unwrap_or(0));
         }
         assert_eq!(shown.bars.len(), bars.len(), "{told}: bars");
+    }
+    if let Some(argument) = &console.model.histogram.argument {
+        let counts = argument.counts.as_ref().expect("counts by the path");
+        let bars = argument_truth(incident.db, condition).await;
+        check("jobs by args.n", counts.total, bars.values().sum());
+        for bar in counts.bars.iter().filter(|_| counts.total.exactness == Exactness::Exact) {
+            let value = bar.value.as_ref().map_or("-", |value| value.exact());
+            check(&format!("args.n:{value}"), bar.count, bars.get(value).copied().unwrap_or(0));
+        }
     }
     for (state, status) in STATES {
         let is = incident.db.count(&format!("dead_letter_jobs where status = '{status}'")).await;
@@ -406,6 +445,10 @@ async fn play(db: &TestDb, seed: u64, share: LoadShare) -> (u64, u64) {
     let facets = [Facet::Error, Facet::Class, Facet::Queue, Facet::State, Facet::Hour, Facet::Fingerprint];
     let facet = *incident.random.one(&facets);
     let mut console = Console::open(&incident.desk, &filter, facet, share).await;
+    // One in two is counted by a path of the arguments as well.
+    if seed % 4 < 2 {
+        console.count_by("args.n").await;
+    }
     let (mut exact, mut marked) = (0, 0);
     let mut random = Random(seed);
     for step in 0..10 {

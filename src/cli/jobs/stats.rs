@@ -14,7 +14,7 @@ use crate::cli::source::open::OpenedStore;
 use crate::cli::table::{TableColumn, TextTable, terminal_width};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
-use crate::domain::histogram::{Bar, Count, Histogram};
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::triage::contrast::count_values;
@@ -109,10 +109,11 @@ async fn by_facet(opened: &OpenedStore, facet: Facet, filter: &Filter) -> Result
 
 async fn by_argument(opened: &OpenedStore, keys: &[String], filter: &Filter) -> Result<Counted> {
     let as_of = opened.desk.store.clock();
-    let (mut bars, total) = count_values(&opened.desk, filter, keys, &opened.budget, &mut |_| ()).await?;
+    let counted = count_values(&opened.desk, filter, keys, &opened.budget, &mut |_| ()).await?;
+    let (mut bars, total) = counted.counts(Exactness::Exact);
     let masked = |value: &Untrusted| Untrusted::new(opened.desk.redactor.text(value.exact()).into_owned());
     bars.iter_mut().for_each(|bar| bar.value = bar.value.as_ref().map(masked));
-    if total.n > 0 && bars.iter().all(|bar| bar.value.is_none()) {
+    if total.n > 0 && counted.has_no_value() {
         no_match::explain_path(opened, filter, keys).await;
     }
     Ok(Counted { by: Key::Arg(keys.to_vec()).word().into_owned(), title: "value", bars, total, as_of })

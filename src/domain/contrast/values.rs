@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::attribute::{AttributeSink, ComparedJob, Test};
 use super::paths::{ARGUMENTS, PathId, PathTree, ValuePath};
 use super::sample::MAX_VALUES;
-use crate::domain::filter::Key;
+use crate::domain::filter::{Key, nearest};
 
 /// Paths and values with the number of jobs that have them. What must not be shown has no values here.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +50,21 @@ impl ValueCounts {
         let path = |(path, counts): (&PathId, &PathCounts)| (self.tree.path(*path), counts.jobs);
         let paths: BTreeMap<ValuePath, u64> = self.paths.iter().map(path).collect();
         paths.into_iter().filter_map(|(path, jobs)| Some((Key::Arg(path.argument_keys()?.to_vec()), jobs)))
+    }
+
+    /// The paths beside one that no job has: those that begin or end with its keys first, then those that most jobs have.
+    pub fn near(&self, keys: &[String]) -> Vec<Key> {
+        let is_near = |key: &Key| match key {
+            Key::Arg(path) => path.starts_with(keys) || path.last() == keys.last(),
+            _ => false,
+        };
+        let mut paths: Vec<(Key, u64)> = self.paths().collect();
+        let words: Vec<String> = paths.iter().map(|(key, _)| key.word().into_owned()).collect();
+        let typed = Key::Arg(keys.to_vec()).word().into_owned();
+        let meant = nearest(&typed, words.iter().map(String::as_str)).map(str::to_owned);
+        let is_nearest = |key: &Key| meant.as_deref() == Some(&*key.word());
+        paths.sort_by_key(|(key, jobs)| (!is_nearest(key), !is_near(key), std::cmp::Reverse(*jobs)));
+        paths.into_iter().map(|(key, _)| key).collect()
     }
 
     /// The values at a path with the number of jobs, the most frequent first.

@@ -23,13 +23,30 @@ impl Filter {
     /// # Errors
     /// If a value is none that the facet's key can take.
     pub fn narrow(&self, facet: Facet, values: &[Option<&str>]) -> Result<Filter, ParseError> {
+        self.narrow_by(&Key::of_facet(facet), values, |value| Filter::term_for(facet, value))
+    }
+
+    /// The same by the values at a path of the arguments.
+    ///
+    /// # Errors
+    /// If a value cannot be written as a term.
+    pub fn narrow_argument(&self, keys: &[String], values: &[Option<&str>]) -> Result<Filter, ParseError> {
+        let key = Key::Arg(keys.to_vec());
+        self.narrow_by(&key, values, |value| term_text(KeyInfo::of(&key), &key, value))
+    }
+
+    fn narrow_by(
+        &self,
+        key: &Key,
+        values: &[Option<&str>],
+        term: impl Fn(Option<&str>) -> String,
+    ) -> Result<Filter, ParseError> {
         if values.is_empty() {
             return Ok(self.clone());
         }
-        let key = Key::of_facet(facet);
-        let mut filter = self.keep(|term| term.negated || term.joins() != (&key, 0));
+        let mut filter = self.keep(|term| term.negated || term.joins() != (key, 0));
         for value in values {
-            filter = filter.with_term(&Filter::term_for(facet, *value), false)?;
+            filter = filter.with_term(&term(*value), false)?;
         }
         Ok(filter)
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use reader::JobReader;
 pub use reader::Progress;
 pub use report::{Comparison, DifferenceLine};
-pub use values::{count_values, sample_values};
+pub use values::{ValueBars, count_values, sample_values};
 
 use super::StoreContext;
 use crate::domain::contrast::{Contrast, Counts, Difference, FullPass, ValuePath};

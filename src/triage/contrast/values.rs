@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::reader::{JobReader, Progress};
+use super::reader::JobReader;
 use crate::domain::contrast::{ComparedJob, ValueCounts};
 use crate::domain::filter::Filter;
-use crate::domain::histogram::{Bar, Count};
+use crate::domain::histogram::{Bar, Count, Exactness};
 use crate::domain::json::{NodeKind, REDACTED, scalar_nodes};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -14,9 +14,51 @@ use crate::triage::StoreContext;
 
 /// Values that have a bar of their own; jobs with later ones are in the total only.
 const MAX_BARS: usize = 10_000;
+/// Jobs between two reports of a count.
+const PROGRESS_EVERY: u64 = 500;
 
-/// Counts the jobs of a filter by the value at a path of their arguments, the most frequent first. A job with several values
-/// is in several bars; one with none is in that of `None`.
+/// Counts of jobs by the value at a path of their arguments. A job with several values is in several bars; one with none is in
+/// that of `None`.
+#[derive(Clone, Debug, Default)]
+pub struct ValueBars {
+    bars: HashMap<Option<String>, Bar>,
+    total: u64,
+}
+
+impl ValueBars {
+    fn add(&mut self, job: &ComparedJob<'_>, keys: &[String], at: Option<Timestamp>) {
+        self.total += 1;
+        for value in values_of(job, keys) {
+            if self.bars.len() == MAX_BARS && !self.bars.contains_key(&value) {
+                continue;
+            }
+            let untrusted = value.clone().map(Untrusted::new);
+            add(self.bars.entry(value).or_insert_with(|| Bar::new(untrusted, Count::exact(0))), at);
+        }
+    }
+
+    /// Jobs that were counted.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Whether no job has a value at the path.
+    pub fn has_no_value(&self) -> bool {
+        self.bars.keys().all(Option::is_none)
+    }
+
+    /// The bars, the most frequent first, and the number of jobs.
+    pub fn counts(&self, exactness: Exactness) -> (Vec<Bar>, Count) {
+        let count = |n| Count { n, exactness };
+        let mut bars: Vec<Bar> = self.bars.values().cloned().collect();
+        bars.iter_mut().for_each(|bar| bar.count = count(bar.count.n));
+        bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+        (bars, count(self.total))
+    }
+}
+
+/// Counts the jobs of a filter by the value at a path of their arguments, and tells after every [`PROGRESS_EVERY`] jobs how far
+/// that has got.
 ///
 /// # Errors
 /// When the source fails, or the budget is cancelled.
@@ -25,26 +67,19 @@ pub async fn count_values(
     filter: &Filter,
     keys: &[String],
     budget: &Budget,
-    on_progress: Progress<'_>,
-) -> Result<(Vec<Bar>, Count), SourceError> {
+    on_progress: &mut (dyn FnMut(&ValueBars) + Send),
+) -> Result<ValueBars, SourceError> {
     let reader = JobReader { desk, budget, chosen: &Filter::all(), marks: true };
-    let (mut bars, mut total): (HashMap<Option<String>, Bar>, u64) = (HashMap::new(), 0);
+    let mut counted = ValueBars::default();
     reader
-        .read(std::slice::from_ref(filter), usize::MAX, on_progress, &mut |entry, job| {
-            total += 1;
-            for value in values_of(job, keys) {
-                if bars.len() == MAX_BARS && !bars.contains_key(&value) {
-                    continue;
-                }
-                let untrusted = value.clone().map(Untrusted::new);
-                let bar = bars.entry(value).or_insert_with(|| Bar::new(untrusted, Count::exact(0)));
-                add(bar, entry.row.at);
+        .read(std::slice::from_ref(filter), usize::MAX, &mut |_| (), &mut |entry, job| {
+            counted.add(job, keys, entry.row.at);
+            if counted.total.is_multiple_of(PROGRESS_EVERY) {
+                on_progress(&counted);
             }
         })
         .await?;
-    let mut bars: Vec<Bar> = bars.into_values().collect();
-    bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
-    Ok((bars, Count::exact(total)))
+    Ok(counted)
 }
 
 fn add(bar: &mut Bar, at: Option<Timestamp>) {

@@ -31,6 +31,8 @@ pub enum Slot {
     Open,
     /// Counts by facet.
     Histogram,
+    /// Counts by a path of the arguments.
+    ArgumentCount,
     /// Totals by state.
     Totals,
     /// Rows of the list.
@@ -64,6 +66,13 @@ pub enum Request {
     Estimate(Facet),
     /// One step of a count.
     Histogram(HistogramQuery),
+    /// Count by the values at a path of the arguments.
+    ArgumentCount {
+        /// The keys of the path.
+        keys: Vec<String>,
+        /// The jobs; resolved.
+        filter: Filter,
+    },
     /// Totals by state, and whether somebody asked for them.
     Totals(bool),
     /// One step of a page.

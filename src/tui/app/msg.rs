@@ -6,6 +6,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::document::JobDocument;
 use super::effect::{RequestId, Slot};
+use super::model::ArgumentCount;
 use crate::domain::contrast::ValueCounts;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
@@ -55,6 +56,8 @@ pub enum Msg {
     },
     /// How far freezing has got.
     Freezing(FreezeProgress),
+    /// How far a count by a path of the arguments has got.
+    CountingArgument(Box<ArgumentCount>),
     /// So many more jobs were read to be compared.
     Comparing(u64),
     /// How far the running run has got.
@@ -102,6 +105,8 @@ pub enum Reply {
     Estimate(Result<Option<Histogram>, SourceError>),
     /// To `Histogram`.
     Histogram(Box<Result<HistogramStep, SourceError>>),
+    /// To `ArgumentCount`.
+    ArgumentCount(Box<Result<ArgumentCount, SourceError>>),
     /// To `Totals`.
     Totals(Result<Vec<(State, Count)>, SourceError>),
     /// To `Page`.

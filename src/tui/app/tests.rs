@@ -1,5 +1,6 @@
 //! The console driven by strings of keys and by answers, without terminal, clock or database.
 
+mod argument_bars;
 mod arguments;
 mod contrast;
 mod cursor;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{sleep, timeout};
@@ -12,16 +12,17 @@ use super::world::Fact;
 use crate::config::Thresholds;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::Histogram;
+use crate::domain::histogram::{Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
 use crate::domain::time::Timestamp;
 use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, RunId, Whose, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, ScanMode, SourceError, StoreExt};
 use crate::triage::StoreContext;
-use crate::triage::contrast::{Comparison, ContrastQuery, contrast, sample_values};
+use crate::triage::contrast::{Comparison, ContrastQuery, ValueBars, contrast, count_values, sample_values};
 use crate::triage::freeze::Ask;
 use crate::triage::run::RunControl;
+use crate::tui::app::model::ArgumentCount;
 use crate::tui::app::{JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
 use crate::tui::{Launch, OpenStore, Opener};
 
@@ -30,6 +31,8 @@ const CONNECT: Duration = Duration::from_secs(30);
 
 /// Jobs whose arguments are read for completion.
 const VALUES_OF: usize = 1_000;
+/// Time between two frames of a count by a path of the arguments.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(300);
 /// Runs listed at a time.
 const RUNS: usize = 200;
 /// How long what is not on the first screen waits for it to be drawn: it would take the processor from it.
@@ -133,6 +136,9 @@ impl Session {
                 }
                 Err(e) => Err(e),
             }),
+            Request::ArgumentCount { keys, filter } => {
+                Reply::ArgumentCount(Box::new(self.argument_count(keys, filter, going).await))
+            }
             Request::Totals(asked) => Reply::Totals(match self.store() {
                 Ok(open) => {
                     let states = open.desk.store.count(HistogramQuery::states(asked), budget).await;
@@ -191,6 +197,38 @@ impl Session {
         }
         // The first step of a long count may be no more than something to be seen.
         Ok(store.count(HistogramQuery { resume: step.resume, ..query }, budget).await?.histogram)
+    }
+
+    /// Counts by a path of the arguments, and shows now and then how far that has got.
+    async fn argument_count(
+        &self,
+        keys: Vec<String>,
+        filter: Filter,
+        going: &Going,
+    ) -> Result<ArgumentCount, SourceError> {
+        let desk = self.store()?.desk;
+        let as_of = desk.store.clock();
+        let counted = |values: &ValueBars, exactness| {
+            let (bars, total) = values.counts(exactness);
+            // The path stands for the facet.
+            let counts = Histogram { facet: Facet::Error, bars, total, as_of, progress: None };
+            ArgumentCount { keys: keys.clone(), filter: filter.clone(), counts, near: None }
+        };
+        let mut told = Instant::now();
+        let mut on_progress = |values: &ValueBars| {
+            if told.elapsed() >= PROGRESS_INTERVAL {
+                told = Instant::now();
+                let counting = Box::new(counted(values, Exactness::AtLeast));
+                // Nobody listens when the console has ended.
+                let _ = going.facts.send(Fact::Told(Msg::CountingArgument(counting)));
+            }
+        };
+        let values = count_values(&desk, &filter, &keys, &going.budget, &mut on_progress).await?;
+        let near = match values.total() > 0 && values.has_no_value() {
+            true => Some(sample_values(&desk, &filter, VALUES_OF, &going.budget).await?.near(&keys)),
+            false => None,
+        };
+        Ok(ArgumentCount { near, ..counted(&values, Exactness::Exact) })
     }
 
     /// Compares jobs with others.
@@ -297,6 +335,7 @@ pub fn failure(request: Request, error: SourceError) -> Reply {
         Request::Reopen(_) => Reply::Reopened(Box::new(Err(error))),
         Request::Estimate(_) => Reply::Estimate(Err(error)),
         Request::Histogram(_) => Reply::Histogram(Box::new(Err(error))),
+        Request::ArgumentCount { .. } => Reply::ArgumentCount(Box::new(Err(error))),
         Request::Totals(_) => Reply::Totals(Err(error)),
         Request::Page { .. } => Reply::Page(Err(error)),
         Request::Rows(ids) => Reply::Rows(ids, Err(error)),

@@ -54,9 +54,11 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, empty: &Empty) {
 /// Why there are no bars.
 pub fn of_histogram(model: &Model) -> Empty {
     unreached(model).unwrap_or_else(|| {
-        if model.histogram.shown.as_ref().is_none_or(|h| h.progress.is_some()) {
+        let is_counting = model.histogram.drawn().is_none_or(|h| h.progress.is_some());
+        let slot = if model.histogram.argument.is_some() { Slot::ArgumentCount } else { Slot::Histogram };
+        if is_counting {
             return empty(
-                if model.requests.is_open(Slot::Histogram) { "counting" } else { "not counted" },
+                if model.requests.is_open(slot) { "counting" } else { "not counted" },
                 format!("{} counts again", model.key(KeyCommand::Refresh)),
             );
         }

@@ -14,8 +14,8 @@ use super::names::distinct;
 use super::styled_text::{Phrase, Ranked, draw_line};
 use super::tab_strip::{TabForm, TabStrip};
 use super::{empty, format};
-use crate::domain::histogram::{Bar, Histogram, TREND_SLOT};
-use crate::domain::text::{Untrusted, head};
+use crate::domain::histogram::{Bar, Histogram, TREND_SLOT, grouped};
+use crate::domain::text::{Clean, Untrusted, head};
 use crate::domain::time::Timestamp;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Focus, Model};
@@ -26,6 +26,8 @@ use crate::tui::theme::{Glyphs, StyleRole, Theme};
 const BAR_MOST: usize = 48;
 /// Digits of a fingerprint next to an example.
 const FINGERPRINT: usize = 8;
+/// Characters of a path of the arguments.
+const PATH_MOST: usize = 40;
 /// Columns of the cursor and the mark.
 const LEAD: usize = 2;
 /// Behind a bar that was not there before.
@@ -41,14 +43,14 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
     let body = Rect { y: area.y + u16::try_from(head).unwrap_or(0), height: u16::try_from(rows).unwrap_or(0), ..area };
     let shown = pane.bars().get(pane.top..).unwrap_or_default();
     let shown = &shown[..shown.len().min(rows)];
-    let Some(histogram) = pane.shown.as_ref().filter(|h| !h.bars.is_empty()) else {
+    let Some(histogram) = pane.drawn().filter(|h| !h.bars.is_empty()) else {
         empty::draw(canvas, body, &empty::of_histogram(model));
         return;
     };
     let names: Vec<String> = shown.iter().map(|bar| name(bar, model)).collect();
     let plan = BarColumns::fit(usize::from(area.width), shown, &names, histogram, model, canvas.theme);
     if head > 1 {
-        headings(canvas, area, &plan, histogram);
+        headings(canvas, area, &plan, &title(histogram, model));
     }
     let now = model.live.server_now(now);
     let room = |bar: &Bar| plan.value - if model.histogram.is_new(bar) { NEW.len().min(plan.value) } else { 0 };
@@ -66,15 +68,19 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let progress = progress(model, area.width < 60);
     let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.capabilities.facets);
     let room = usize::from(area.width).saturating_sub(2 + progress.as_ref().map_or(0, |p| p.width(theme) + 2));
+    let path = path(model);
+    let facet = offered.iter().position(|facet| *facet == model.histogram.facet);
     let strip = TabStrip {
-        count: offered.len(),
-        open: offered.iter().position(|facet| *facet == model.histogram.facet),
+        // A path of the arguments comes behind the facets.
+        count: offered.len() + usize::from(path.is_some()),
+        open: path.as_ref().map_or(facet, |_| Some(offered.len())),
         hears: model.screen.focus != Focus::Detail,
         focused: model.screen.focus == Focus::Histogram,
     };
-    let phrase = strip.fit(room, theme, |n, form| match form {
-        TabForm::Whole => offered[n].title().to_owned(),
-        TabForm::Short | TabForm::Alone => offered[n].word().to_owned(),
+    let phrase = strip.fit(room, theme, |n, form| match (offered.get(n), form) {
+        (None, _) => path.clone().unwrap_or_default(),
+        (Some(facet), TabForm::Whole) => facet.title().to_owned(),
+        (Some(facet), TabForm::Short | TabForm::Alone) => facet.word().to_owned(),
     });
     let mut items = vec![Ranked::left(0, phrase)];
     items.extend(progress.map(|p| Ranked::right(1, p)));
@@ -83,6 +89,11 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
 
 /// How far an unfinished count has got.
 fn progress(model: &Model, short: bool) -> Option<Phrase<'static>> {
+    if let Some(argument) = &model.histogram.argument {
+        let read = argument.counts.as_ref().map_or(0, |counts| counts.total.n);
+        let counting = format!("counting {}", grouped(read));
+        return model.requests.is_open(Slot::ArgumentCount).then(|| Phrase::of(StyleRole::Warning, counting));
+    }
     let share = model.histogram.shown.as_ref()?.progress?;
     let share = format::progress(share);
     Some(if model.requests.is_open(Slot::Histogram) {
@@ -148,7 +159,7 @@ impl BarColumns {
             .map(|(bar, name)| columns(name, theme) + new(bar))
             .max()
             .unwrap_or(0)
-            .max(columns(&title(histogram), theme).max(14));
+            .max(columns(&title(histogram, model), theme).max(14));
         plan.value = left.min(longest);
         let mut spare = left - plan.value;
         if plan.trend > 0 {
@@ -177,13 +188,20 @@ fn name(bar: &Bar, model: &Model) -> String {
 }
 
 /// What the values are, and how many of them there are.
-fn title(histogram: &Histogram) -> String {
-    format!("{} ({})", histogram.facet.title(), histogram.bars.len())
+fn title(histogram: &Histogram, model: &Model) -> String {
+    let by = path(model).unwrap_or_else(|| histogram.facet.title().to_owned());
+    format!("{by} ({})", histogram.bars.len())
 }
 
-fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &BarColumns, histogram: &Histogram) {
+/// The path of the arguments that is counted by.
+fn path(model: &Model) -> Option<String> {
+    let argument = model.histogram.argument.as_ref()?;
+    Some(head(&Clean::line(&model.shown(&argument.word())).to_string(), PATH_MOST).to_owned())
+}
+
+fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &BarColumns, title: &str) {
     let mut pen = canvas.row(area, 1);
-    pen.skip(LEAD).cell(StyleRole::Dim, &title(histogram), plan.value);
+    pen.skip(LEAD).cell(StyleRole::Dim, title, plan.value);
     if plan.bar > 0 {
         pen.skip(1 + plan.bar);
     }

@@ -1,5 +1,9 @@
 //! The histogram pane: bars of one facet, with cursor and marks kept by value.
 
+mod argument_bars;
+
+pub use argument_bars::{ArgumentBars, ArgumentCount};
+
 use std::collections::HashSet;
 
 use crate::domain::facet::Facet;
@@ -34,6 +38,8 @@ pub struct HistogramPane {
     /// Index of the first bar on screen.
     pub top: usize,
     place: Option<BarValue>,
+    /// Counts by a path of the arguments, which are shown in place of the facet's.
+    pub argument: Option<ArgumentBars>,
 }
 
 /// Whose a count is: who waits for it, and who pays for it.
@@ -62,6 +68,7 @@ impl HistogramPane {
             estimate: None,
             top: 0,
             place: None,
+            argument: None,
         }
     }
 
@@ -69,6 +76,26 @@ impl HistogramPane {
     pub fn turn_to(&mut self, facet: Facet) {
         let earlier = self.counts.take().or_else(|| self.earlier.take());
         *self = Self { earlier, ..Self::new(facet) };
+    }
+
+    /// An empty pane for other jobs, by the same facet or path.
+    pub fn restarted(&mut self) -> Self {
+        let argument = self.argument.take().map(|argument| ArgumentBars::new(argument.keys));
+        Self { argument, ..Self::new(self.facet) }
+    }
+
+    /// Shows the values at a path of the arguments, or the facet again, which is counted all the time.
+    pub fn show_argument(&mut self, argument: Option<ArgumentBars>) {
+        (self.argument, self.place, self.top) = (argument, None, 0);
+        self.marks.clear();
+    }
+
+    /// What is drawn: by the path of the arguments that was asked for, or by the facet.
+    pub fn drawn(&self) -> Option<&Histogram> {
+        match &self.argument {
+            Some(argument) => argument.counts.as_ref(),
+            None => self.shown.as_ref(),
+        }
     }
 
     /// Deaths of late among the jobs that are counted; `None` before the first count.
@@ -97,7 +124,7 @@ impl HistogramPane {
 
     /// The bars, in the order of the facet.
     pub fn bars(&self) -> &[Bar] {
-        self.shown.as_ref().map_or(&[], |h| &h.bars)
+        self.drawn().map_or(&[], |h| &h.bars)
     }
 
     /// Index of the cursor.
@@ -222,6 +249,6 @@ impl HistogramPane {
 
     /// Whether a bar was unknown when the console opened, or at the baseline.
     pub fn is_new(&self, bar: &Bar) -> bool {
-        self.counts.as_ref().is_some_and(|c| c.is_new(bar).is_some())
+        self.argument.is_none() && self.counts.as_ref().is_some_and(|c| c.is_new(bar).is_some())
     }
 }

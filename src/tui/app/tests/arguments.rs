@@ -86,3 +86,18 @@ fn a_bar_is_left_out_of_the_filter() {
     console.keys("-");
     assert_eq!(console.model.filter.written.to_string(), "-error:Boom");
 }
+
+#[test]
+fn what_bars_are_counted_by_is_completed_with_real_paths() {
+    let mut console = Console::with_jobs(3);
+    console.keys(":").text("by ar");
+    assert_eq!(offered(&console), [pair("args.", "")]);
+    console.text("gs.cu");
+    let Some(Request::Arguments(filter)) = console.request(Slot::Values) else { panic!("not asked") };
+    assert!(filter.is_all());
+    console.answer(Slot::Values, Reply::Arguments(Ok(values())));
+    assert_eq!(offered(&console), [pair("args.currency", "3 of 3 read"), pair("args.customer.id", "2 of 3 read")]);
+    console.keys("Tab Enter");
+    let keys = console.model.histogram.argument.as_ref().map(|bars| bars.keys.clone());
+    assert_eq!(keys, Some(vec!["currency".to_owned()]));
+}

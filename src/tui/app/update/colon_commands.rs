@@ -11,7 +11,7 @@ use plan_words::PlanWords;
 use super::{command, filter, runs};
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
-use crate::domain::filter::Filter;
+use crate::domain::filter::{Filter, Key};
 use crate::domain::time::Timestamp;
 use crate::store::{Sort, SortKey};
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -62,8 +62,8 @@ fn no_values() -> Vec<&'static str> {
     Vec::new()
 }
 
-fn facet_values() -> Vec<&'static str> {
-    Facet::ALL.into_iter().map(Facet::word).collect()
+fn by_values() -> Vec<&'static str> {
+    Facet::ALL.into_iter().map(Facet::word).chain(["args."]).collect()
 }
 
 const fn word(
@@ -95,13 +95,7 @@ static LIST_WORDS: &[Word] = &[
         let parsed = Filter::parse(rest).map_err(|e| e.to_string())?;
         Ok(filter::apply(m, parsed, now))
     }),
-    word("by", "FACET", "Counts by a facet.", facet_values, |m, rest, now| {
-        let offered = m.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.capabilities.facets.clone());
-        match Facet::from_word(rest) {
-            Some(facet) if offered.contains(&facet) => Ok(filter::turn_facet(m, facet, now)),
-            _ => Err(Facet::unknown(rest, &offered)),
-        }
-    }),
+    word("by", "FACET|args.PATH", "Counts by a facet, or by the values at a path of the arguments.", by_values, by),
     word("sort", "time|attempts [up]", "Orders the list.", || vec!["time", "attempts", "time up", "attempts up"], sort),
 ];
 
@@ -181,6 +175,17 @@ fn switch(text: &str, now: bool) -> Result<bool, String> {
         "off" => Ok(false),
         "" => Ok(!now),
         _ => Err("write on or off".into()),
+    }
+}
+
+fn by(model: &mut Model, rest: &str, now: Timestamp) -> CommandEffects {
+    let opened = model.source.opened.as_ref().ok_or("no store is open")?;
+    let offered = opened.info.capabilities.facets.clone();
+    match (Facet::from_word(rest), Key::from_word(rest)) {
+        (Some(facet), _) if offered.contains(&facet) => Ok(filter::turn_facet(model, facet, now)),
+        (None, Some(Key::Arg(keys))) if keys.is_empty() => Err("name a path in the arguments: args.user.id".into()),
+        (None, Some(Key::Arg(keys))) => Ok(filter::argument_bars::turn_to(model, keys, now)),
+        _ => Err(Facet::unknown(rest, &offered)),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::tui::keys::KeyCommand;
 /// Compares the jobs of the bars that are chosen, or of the list.
 pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let chosen = match model.screen.focus {
-        Focus::Histogram => filter::with_values(model, model.histogram.facet, &model.histogram.chosen()),
+        Focus::Histogram => filter::with_values(model, &model.histogram.chosen()),
         Focus::List | Focus::Detail => Ok(model.filter.written.clone()),
     };
     match chosen {

@@ -1,14 +1,18 @@
 //! What is looked at: filter, facet, order, and the questions that follow from a change of them.
 
+pub mod argument_bars;
+
 use super::preview;
 use crate::domain::facet::Facet;
-use crate::domain::filter::Filter;
+use crate::domain::filter::{Filter, Key};
+use crate::domain::json::REDACTED;
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, HistogramQuery, PageQuery, Token};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{
-    BarValue, ConnectionState, CountedFor, Focus, HistogramPane, ListSide, Model, PAGE, Preview,
-};
+use crate::tui::app::model::{BarValue, ConnectionState, CountedFor, Focus, ListSide, Model, PAGE, Preview};
+
+/// What is said of bars whose value must not be shown.
+const MASKED: &str = "this value is masked: no filter selects it";
 
 /// Puts a filter in force: the list starts again, the bars are counted again.
 pub fn apply(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> {
@@ -27,18 +31,22 @@ pub fn narrow(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> 
 fn restart(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.preview = Preview::default();
     model.list.clear();
-    let facet = model.histogram.facet;
-    model.histogram = HistogramPane::new(facet);
+    model.histogram = model.histogram.restarted();
     model.detail.close();
     let mut effects = vec![model.requests.cancel(Slot::Page)];
     effects.extend(start_count(model, CountedFor::Operator, now));
     effects
 }
 
-/// The filter narrowed to these values of a facet.
-pub fn with_values(model: &Model, facet: Facet, values: &[BarValue]) -> Result<Filter, String> {
+/// The filter narrowed to the jobs of these bars.
+pub fn with_values(model: &Model, values: &[BarValue]) -> Result<Filter, String> {
     let values: Vec<Option<&str>> = values.iter().map(|v| v.as_ref().map(|v| v.exact())).collect();
-    model.filter.written.narrow(facet, &values).map_err(|e| e.to_string())
+    let narrowed = match &model.histogram.argument {
+        Some(_) if values.contains(&Some(REDACTED)) => return Err(MASKED.to_owned()),
+        Some(argument) => model.filter.written.narrow_argument(&argument.keys, &values),
+        None => model.filter.written.narrow(model.histogram.facet, &values),
+    };
+    narrowed.map_err(|e| e.to_string())
 }
 
 /// Narrows to the marked bars, or the one under the cursor, and goes to the list.
@@ -47,7 +55,7 @@ pub fn narrow_to_bars(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if values.is_empty() {
         return Vec::new();
     }
-    match with_values(model, model.histogram.facet, &values) {
+    match with_values(model, &values) {
         Ok(filter) => {
             model.screen.focus = Focus::List;
             let is_on_screen = model.preview.shown.as_ref().is_some_and(|shown| shown.written == filter);
@@ -74,9 +82,15 @@ pub fn by_argument(model: &mut Model, is_negated: bool, now: Timestamp) -> Vec<E
 
 /// Narrows the list to the jobs of no bar that is chosen.
 pub fn exclude_bars(model: &mut Model, now: Timestamp) -> Vec<Effect> {
-    let facet = model.histogram.facet;
+    let (facet, argument) = (model.histogram.facet, model.histogram.argument.as_ref());
     let all = model.histogram.chosen().into_iter().try_fold(model.filter.written.clone(), |filter, value| {
-        filter.exclude(facet, value.as_ref().map(|value| value.exact())).map_err(|e| e.to_string())
+        let value = value.as_ref().map(|value| value.exact());
+        let excluded = match argument {
+            Some(_) if value == Some(REDACTED) => return Err(MASKED.to_owned()),
+            Some(argument) => filter.with(&Key::Arg(argument.keys.clone()), value, true),
+            None => filter.exclude(facet, value),
+        };
+        excluded.map_err(|e| e.to_string())
     });
     match all {
         Ok(filter) if filter == model.filter.written => Vec::new(),
@@ -104,11 +118,15 @@ pub fn to_list(model: &mut Model, narrowed: Result<Filter, String>, now: Timesta
 
 /// Counts by another facet.
 pub fn turn_facet(model: &mut Model, facet: Facet, now: Timestamp) -> Vec<Effect> {
+    let mut effects = match model.histogram.argument {
+        Some(_) => argument_bars::leave(model),
+        None => Vec::new(),
+    };
     if model.histogram.facet == facet {
-        return Vec::new();
+        return effects;
     }
     model.histogram.turn_to(facet);
-    let mut effects = preview::end(model);
+    effects.extend(preview::end(model));
     effects.extend(start_count(model, CountedFor::Operator, now));
     effects
 }

@@ -187,8 +187,10 @@ fn changed(model: &mut Model) -> Vec<Effect> {
 
 /// Whether a path of the arguments, or a value at one, fits at the cursor.
 fn is_argument(line: &InputLine) -> bool {
-    if line.purpose != Purpose::Filter {
-        return false;
+    match line.purpose {
+        Purpose::Filter => {}
+        Purpose::Command => return counted_path(line.input.value(), line.input.cursor()).is_some(),
+        Purpose::Search => return false,
     }
     match language::complete(line.input.value(), line.input.cursor()).context {
         language::CompletionContext::Key(prefix) => argument_prefix(&prefix).is_some(),
@@ -201,6 +203,14 @@ fn is_argument(line: &InputLine) -> bool {
 fn argument_prefix(prefix: &str) -> Option<&str> {
     let (word, path) = prefix.split_once('.')?;
     matches!(Key::from_word(word), Some(Key::Arg(_))).then_some(path)
+}
+
+/// What is typed of the path behind `by`: where it begins, and the path without its first word.
+fn counted_path(text: &str, cursor: usize) -> Option<(usize, String)> {
+    let typed: String = text.chars().take(cursor).collect();
+    let word = typed.strip_prefix("by ")?.trim_start();
+    let start = typed.chars().count() - word.chars().count();
+    Some((start, argument_prefix(word)?.to_owned()))
 }
 
 /// Asks what stands in the arguments of the newest jobs; terms on arguments themselves do not narrow it.
@@ -261,20 +271,19 @@ fn values_of(model: &mut Model, facet: Facet) -> Vec<Effect> {
 pub fn complete(model: &mut Model) {
     let Overlay::Line(line) = &mut model.overlay else { return };
     let (text, cursor) = (line.input.value().to_owned(), line.input.cursor());
-    (line.span, line.candidates) = match line.purpose {
-        Purpose::Filter => {
-            let known = KnownValues {
-                values: line.values.as_ref(),
-                arguments: match &line.arguments {
-                    ArgumentValues::Known(counts) => Some(counts),
-                    _ => None,
-                },
-                redactor: &model.settings.redactor,
-            };
-            filter_candidates(&text, cursor, &known)
-        }
-        Purpose::Command => colon_commands::candidates(&text, cursor),
-        Purpose::Search => (0..0, Vec::new()),
+    let known = KnownValues {
+        values: line.values.as_ref(),
+        arguments: match &line.arguments {
+            ArgumentValues::Known(counts) => Some(counts),
+            _ => None,
+        },
+        redactor: &model.settings.redactor,
+    };
+    (line.span, line.candidates) = match (line.purpose, counted_path(&text, cursor)) {
+        (Purpose::Filter, _) => filter_candidates(&text, cursor, &known),
+        (Purpose::Command, Some((start, path))) => (start..cursor, path_candidates(&path, "", &known)),
+        (Purpose::Command, None) => colon_commands::candidates(&text, cursor),
+        (Purpose::Search, _) => (0..0, Vec::new()),
     };
     line.candidates.truncate(OFFERED);
 }
@@ -290,7 +299,7 @@ fn filter_candidates(text: &str, cursor: usize, known: &KnownValues<'_>) -> (std
     let completion = language::complete(text, cursor);
     let candidates = match &completion.context {
         language::CompletionContext::Key(prefix) => match argument_prefix(prefix) {
-            Some(path) => path_candidates(path, known),
+            Some(path) => path_candidates(path, ":", known),
             None => language::keys(prefix).into_iter().map(key_candidate).collect(),
         },
         language::CompletionContext::Value { prefix, key, .. } => {
@@ -318,8 +327,8 @@ fn key_candidate(info: &language::KeyInfo) -> Candidate {
     Candidate { insert: format!("{}:", info.word), label: format!("{}:", info.word), note }
 }
 
-/// Real paths that contain what was typed, those that begin with it first.
-fn path_candidates(typed: &str, known: &KnownValues<'_>) -> Vec<Candidate> {
+/// Real paths that contain what was typed, those that begin with it first, with what follows a path there.
+fn path_candidates(typed: &str, follows: &str, known: &KnownValues<'_>) -> Vec<Candidate> {
     let Some(counts) = known.arguments else { return Vec::new() };
     let needle = typed.to_lowercase();
     let mut found: Vec<(bool, String, u64)> = counts
@@ -332,8 +341,8 @@ fn path_candidates(typed: &str, known: &KnownValues<'_>) -> Vec<Candidate> {
         .collect();
     found.sort();
     let candidate = |(_, word, jobs): (bool, String, u64)| Candidate {
-        label: format!("{}:", Clean::line(&known.redactor.prose(&word))),
-        insert: format!("{word}:"),
+        label: format!("{}{follows}", Clean::line(&known.redactor.prose(&word))),
+        insert: format!("{word}{follows}"),
         note: of_sample(jobs, counts),
     };
     found.into_iter().map(candidate).collect()

@@ -57,6 +57,10 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
             }
             Vec::new()
         }
+        Msg::CountingArgument(counted) => {
+            filter::argument_bars::on_progress(model, *counted, now);
+            Vec::new()
+        }
         Msg::Comparing(jobs) => contrast::on_progress(model, jobs),
         Msg::Running(progress) => {
             if model.runner.going.is_some() {

@@ -9,7 +9,7 @@ use crate::domain::time::Timestamp;
 use crate::store::{Changes, SourceError};
 use crate::triage::live::FAILED_REST;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, ReopenReason};
+use crate::tui::app::model::{ArgumentBars, ConnectionState, CountedFor, Model, Overlay, ReopenReason};
 
 /// Does what is due.
 pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
@@ -145,7 +145,8 @@ pub fn on_poll(model: &mut Model, result: Result<Changes, SourceError>, now: Tim
     effects.extend(take_poll(model, &changes, is_paid));
     effects.extend(changes.changed.then(|| preview::follow(model, now)).flatten());
     if changes.changed || changes.unsettled {
-        outdate_totals(model, now);
+        outdate(model, now);
+        effects.extend(filter::argument_bars::count_again(model, now));
         model.runner.followed.iter_mut().for_each(|followed| followed.hurry(now));
     }
     model.live.poll_token = Some(changes.token);
@@ -191,6 +192,12 @@ pub fn arrive(model: &mut Model, died: u64) {
     }
 }
 
+/// Something may have changed that the counts do not know of.
+pub fn outdate(model: &mut Model, now: Timestamp) {
+    outdate_totals(model, now);
+    model.histogram.argument.iter_mut().for_each(ArgumentBars::outdate);
+}
+
 /// The totals by state may be others now: they are read again at once where that is cheap, and are estimates until they are
 /// elsewhere.
 pub fn outdate_totals(model: &mut Model, now: Timestamp) {
@@ -214,7 +221,7 @@ pub fn lost(model: &mut Model, error: &SourceError, now: Timestamp) -> Vec<Effec
         model.overlay = Overlay::None;
     }
     // Rows that were being read will be asked for again once the source is back.
-    [Slot::Page, Slot::Histogram, Slot::Poll, Slot::Totals, Slot::Rows]
+    [Slot::Page, Slot::Histogram, Slot::ArgumentCount, Slot::Poll, Slot::Totals, Slot::Rows]
         .into_iter()
         .map(|slot| model.requests.cancel(slot))
         .collect()

@@ -30,7 +30,7 @@ pub fn update_preview(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.preview.shown.as_ref().is_some_and(|shown| shown.value == value) {
         return Vec::new();
     }
-    let narrowed = filter::with_values(model, model.histogram.facet, std::slice::from_ref(&value));
+    let narrowed = filter::with_values(model, std::slice::from_ref(&value));
     let Some(written) = narrowed.ok().filter(|written| *written != model.filter.written) else { return end(model) };
     let resolved = written.resolve(model.live.server_now(now));
     let effects = clear_list(model);
@@ -50,7 +50,7 @@ fn leave(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let here = model.histogram.current().map(|bar| bar.value.clone()).filter(|_| due.is_some());
     let is_on_screen = shown.as_ref().is_some_and(|shown| here.as_ref().is_none_or(|value| shown.value == *value));
     let written = match here {
-        Some(value) if !is_on_screen => filter::with_values(model, model.histogram.facet, &[value]).ok(),
+        Some(value) if !is_on_screen => filter::with_values(model, &[value]).ok(),
         _ => shown.map(|shown| shown.written),
     };
     let Some(written) = written.filter(|written| *written != model.filter.written) else { return Vec::new() };

@@ -13,15 +13,26 @@ use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{ConnectionState, CountedFor, Model, Overlay, Picker, Preview, ReopenReason, StateTotals};
+use crate::tui::app::model::{
+    ArgumentBars, ConnectionState, CountedFor, Model, Overlay, Picker, Preview, ReopenReason, StateTotals,
+};
 use crate::tui::app::msg::{Opened, Reply};
 
 /// How often totals by state are read when nothing else asks for them.
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
 
 /// What only the store that was asked can answer.
-const OF_STORE: [Slot; 8] =
-    [Slot::Histogram, Slot::Totals, Slot::Page, Slot::Rows, Slot::Detail, Slot::Poll, Slot::Values, Slot::Contrast];
+const OF_STORE: [Slot; 9] = [
+    Slot::Histogram,
+    Slot::ArgumentCount,
+    Slot::Totals,
+    Slot::Page,
+    Slot::Rows,
+    Slot::Detail,
+    Slot::Poll,
+    Slot::Values,
+    Slot::Contrast,
+];
 
 /// When a count is tried again that stood before a lock.
 const LOCKED_REST: Duration = Duration::from_secs(2);
@@ -41,6 +52,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             Ok(step) => on_histogram(model, step, now),
             Err(e) => on_failed_count(model, &e, now),
         },
+        Reply::ArgumentCount(result) => filter::argument_bars::on_counted(model, *result, now),
         Reply::Totals(result) => on_totals(model, result, now),
         Reply::Page(result) => page::on_page(model, result, now),
         Reply::Rows(asked, Ok(found)) => page::on_rows(model, &asked, &found),
@@ -250,7 +262,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     let is_same = |polled: &Token| step.token.as_ref().is_some_and(|counted| counted.is_same_moment(polled));
     if polled.is_some_and(|polled| model.live.poll_token.as_ref() != Some(&polled) && !is_same(&polled)) {
         // Something may have changed between the two, which no poll tells.
-        polling::outdate_totals(model, now);
+        polling::outdate(model, now);
     }
     // A poll that is under way goes on from an older token.
     let is_polling = model.requests.is_open(Slot::Poll);
@@ -259,6 +271,11 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
         model.live.next_poll = Some(now);
     }
     model.live.put_off_poll(now);
+    let is_uncounted = |bars: &ArgumentBars| bars.counts.is_none() || was_asked;
+    effects.extend(match model.histogram.argument.as_ref().is_some_and(is_uncounted) {
+        true => filter::argument_bars::count(model, now),
+        false => filter::argument_bars::count_again(model, now),
+    });
     effects
 }
 
@@ -272,6 +289,9 @@ fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> Option<To
     let token = model.histogram.take_count(step, model.live.poll_token.as_ref(), rows);
     if let (Some((deaths, total)), Some((seen, now))) = (before, known(model)) {
         polling::arrive(model, seen.saturating_sub(deaths));
+        if total != now {
+            model.histogram.argument.iter_mut().for_each(ArgumentBars::outdate);
+        }
         if total != now && model.histogram.is_paid_for() {
             model.list.freshness.behind = true;
             model.list.freshness.outdate();

@@ -117,7 +117,7 @@ fn scope(model: &Model, action: Action) -> Result<ActionScope, String> {
         if values.is_empty() {
             return Err("there is no bar to act on, or the one that was chosen is gone".into());
         }
-        return filter::with_values(model, model.histogram.facet, &values).map(ActionScope::Filter);
+        return filter::with_values(model, &values).map(ActionScope::Filter);
     }
     match &model.list.marks {
         SelectionMarks::All => return Ok(ActionScope::Filter(model.filter.written.clone())),

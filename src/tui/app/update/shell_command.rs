@@ -6,7 +6,9 @@ use crate::domain::time::Timestamp;
 use crate::ledger::LedgerLocation;
 use crate::triage::plan::Plan;
 use crate::tui::app::Effect;
-use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, ScrollState, SelectionMarks};
+use crate::tui::app::model::{
+    ArgumentBars, Focus, HistogramPane, Model, Overlay, PlanDialog, ScrollState, SelectionMarks,
+};
 
 /// Ids that a command line names; more are told by their number.
 const IDS: usize = 20;
@@ -66,7 +68,7 @@ fn of_pane(model: &Model) -> Vec<String> {
     let open_job = model.detail.job.as_ref().filter(|_| model.screen.focus == Focus::Detail);
     let mut words: Vec<String> = match (model.screen.focus, open_job) {
         (Focus::Detail, Some(id)) => vec!["show".into(), id.as_str().into()],
-        (Focus::Histogram, _) => vec!["stats".into(), "--by".into(), model.histogram.facet.word().into()],
+        (Focus::Histogram, _) => vec!["stats".into(), "--by".into(), counted_by(model)],
         _ => vec!["list".into()],
     };
     let filter = model.filter.written.to_string();
@@ -74,6 +76,12 @@ fn of_pane(model: &Model) -> Vec<String> {
         words.extend(["-f".to_owned(), filter]);
     }
     words
+}
+
+/// The word that `--by` takes for the bars.
+fn counted_by(model: &Model) -> String {
+    let HistogramPane { facet, argument, .. } = &model.histogram;
+    argument.as_ref().map_or_else(|| facet.word().to_owned(), ArgumentBars::word)
 }
 
 /// What plans and acts the same: the filter with its times resolved, or the jobs one by one.
