@@ -42,6 +42,83 @@ impl From<ReplayOutcome> for ObservedOutcome {
     }
 }
 
+/// A group of outcomes as filters, screens and metrics name it: the one list of their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OutcomeKind {
+    /// In the live queue, and not yet started.
+    Waiting,
+    /// A worker has it.
+    Running,
+    /// Failed since the replay, and waits for its next attempt.
+    Retrying,
+    /// Finished without an error, or gone where that means it.
+    Succeeded,
+    /// Dead again.
+    Died,
+    /// No longer in the store, whatever that means there.
+    Gone,
+    /// Its replay was undone.
+    TakenBack,
+    /// The layout cannot tell, or it was not asked about yet.
+    Unknown,
+}
+
+impl OutcomeKind {
+    /// All of them, in the order of a job's way.
+    pub const ALL: [Self; 8] = [
+        Self::Waiting,
+        Self::Running,
+        Self::Retrying,
+        Self::Succeeded,
+        Self::Died,
+        Self::Gone,
+        Self::TakenBack,
+        Self::Unknown,
+    ];
+
+    /// The word of the filter key `outcome:`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Retrying => "retrying",
+            Self::Succeeded => "succeeded",
+            Self::Died => "died",
+            Self::Gone => "gone",
+            Self::TakenBack => "taken-back",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The kind that a word of a filter names, if it names one.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// The words of the ledger for it, see [`ReplayOutcome::word`].
+    pub fn ledger_words(self) -> &'static [&'static str] {
+        match self {
+            Self::Waiting => &["waiting"],
+            Self::Running => &["running"],
+            Self::Retrying => &["retrying"],
+            Self::Succeeded => &["succeeded", "gone_succeeded"],
+            Self::Died => &["died_again"],
+            Self::Gone => &["gone", "gone_succeeded"],
+            Self::TakenBack => &["taken_back"],
+            Self::Unknown => &["unknown"],
+        }
+    }
+}
+
+/// A test of the outcome of replayed jobs: it is of one of these kinds, or of none. A job that was not replayed has no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutcomeTest {
+    /// The kinds.
+    pub kinds: Vec<OutcomeKind>,
+    /// Whether the outcome must be none of them.
+    pub is_negated: bool,
+}
+
 /// What it means that a replayed job is no longer in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -245,6 +322,27 @@ mod tests {
             ReplayOutcome::Unknown,
         ] {
             assert_eq!(ReplayOutcome::from_word(outcome.word(), outcome.error_class().cloned()), outcome);
+        }
+    }
+
+    #[test]
+    fn every_outcome_is_of_a_kind_that_a_filter_can_name() {
+        for outcome in [
+            ReplayOutcome::Waiting,
+            ReplayOutcome::Running,
+            ReplayOutcome::Retrying(None),
+            ReplayOutcome::Succeeded,
+            ReplayOutcome::DiedAgain(None),
+            ReplayOutcome::Gone(GoneMeaning::Succeeded),
+            ReplayOutcome::Gone(GoneMeaning::Deleted),
+            ReplayOutcome::TakenBack,
+            ReplayOutcome::Unknown,
+        ] {
+            let is_named = |kind: OutcomeKind| kind.ledger_words().contains(&outcome.word());
+            assert!(OutcomeKind::ALL.into_iter().any(is_named), "{outcome:?}");
+        }
+        for kind in OutcomeKind::ALL {
+            assert_eq!(OutcomeKind::from_word(kind.word()), Some(kind));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Which homes the record of a source has: looked up when the record is first needed, never before.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use tokio::sync::Mutex;
 use super::backend::{Backend, SourceBackend};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
+use super::model::RunId;
 use super::schema::{self, InstalledSchema};
 use crate::db::Engine;
 use crate::store::survey::ConnectedSource;
@@ -29,6 +31,8 @@ struct Inner {
     local: Local,
     engine: Option<Arc<Engine>>,
     known: Mutex<Option<KnownLedger>>,
+    /// When the outcomes of a run were last asked for.
+    asked: std::sync::Mutex<HashMap<RunId, Instant>>,
 }
 
 /// The operator's own record.
@@ -61,13 +65,24 @@ impl LedgerLocator {
     }
 
     fn of(local: Local, engine: Option<Arc<Engine>>) -> Self {
-        Self { inner: Arc::new(Inner { local, engine, known: Mutex::new(None) }) }
+        Self { inner: Arc::new(Inner { local, engine, known: Mutex::new(None), asked: std::sync::Mutex::default() }) }
     }
 
     /// The record, where it was looked up lately; nothing is waited for.
     pub fn at_hand(&self) -> Option<Ledger> {
         let known = self.inner.known.try_lock().ok()?;
         known.as_ref().filter(|known| known.is_fresh()).map(|known| known.ledger.clone())
+    }
+
+    /// Whether the outcomes of a run may be asked for again, which is noted: not more often than once an interval.
+    pub fn may_ask_outcomes(&self, run: &RunId, interval: Duration) -> bool {
+        let mut asked = self.inner.asked.lock().unwrap_or_else(|p| p.into_inner());
+        asked.retain(|_, at| at.elapsed() < interval);
+        let is_due = !asked.contains_key(run);
+        if is_due {
+            asked.insert(run.clone(), Instant::now());
+        }
+        is_due
     }
 
     /// The record: new runs go where the source holds one, else into the file; those of both are found.

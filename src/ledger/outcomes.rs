@@ -7,7 +7,7 @@ use super::error::Result;
 use super::model::RunId;
 use crate::domain::action::Action;
 use crate::domain::job::{JobId, State};
-use crate::domain::outcome::{ObservedOutcome, OutcomeCounts, ReplayOutcome};
+use crate::domain::outcome::{ObservedOutcome, OutcomeCounts, OutcomeTest, ReplayOutcome};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -113,15 +113,15 @@ impl ReplayOutcomes<'_> {
     }
 
     /// Rows of the jobs that a run has acted on or tried, in the order of the run; at most `n`. Of a job that died again as another
-    /// row it is that row. With `words` only replayed jobs with one of these outcomes, in words of the ledger.
+    /// row it is that row. Only those whose outcome passes these tests.
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn rows(self, run: &RunId, words: Option<&[&str]>, n: usize) -> Result<Vec<JobId>> {
+    pub async fn rows(self, run: &RunId, tests: &[OutcomeTest], n: usize) -> Result<Vec<JobId>> {
         let sql = format!(
             "SELECT coalesce(dead_row, job_id) FROM {{run_jobs}} WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) \
              AND batch IS NOT NULL {} ORDER BY ord LIMIT ?2",
-            with_outcome(words)
+            with_outcome(tests)
         );
         let rows = self.home.fetch(&sql, [text(&run.0), limit(n)]).await?;
         rows.into_iter().map(|row| RowCells::of(row).text().map(JobId::new)).collect()
@@ -131,8 +131,8 @@ impl ReplayOutcomes<'_> {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn rows_among(self, run: &RunId, words: Option<&[&str]>, ids: &[JobId]) -> Result<HashSet<JobId>> {
-        let with = with_outcome(words);
+    pub async fn rows_among(self, run: &RunId, tests: &[OutcomeTest], ids: &[JobId]) -> Result<HashSet<JobId>> {
+        let with = with_outcome(tests);
         let sql = format!(
             "SELECT job_id FROM {{run_jobs}} WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND job_id {{among ?2}} \
              AND {{all_known ?2}} AND batch IS NOT NULL AND dead_row IS NULL {with} \
@@ -170,11 +170,13 @@ impl ReplayOutcomes<'_> {
     }
 }
 
-/// The condition for replayed jobs with one of these outcomes. A job that was not asked about yet is unknown.
-fn with_outcome(words: Option<&[&str]>) -> String {
-    let quoted = |word: &&str| format!("'{word}'");
-    words.map_or_else(String::new, |words| {
-        let words = words.iter().map(quoted).collect::<Vec<_>>().join(", ");
-        format!("AND outcome = 'done' AND coalesce(replay_outcome, 'unknown') IN ({words})")
-    })
+/// The condition that all these tests hold. A job that was not asked about yet is unknown.
+fn with_outcome(tests: &[OutcomeTest]) -> String {
+    let condition = |test: &OutcomeTest| {
+        let words = test.kinds.iter().flat_map(|kind| kind.ledger_words()).map(|word| format!("'{word}'"));
+        let words = words.collect::<Vec<_>>().join(", ");
+        let holds = format!("coalesce(outcome, '') = 'done' AND coalesce(replay_outcome, 'unknown') IN ({words})");
+        format!("AND {}({holds})", if test.is_negated { "NOT " } else { "" })
+    };
+    tests.iter().map(condition).collect::<Vec<_>>().join(" ")
 }

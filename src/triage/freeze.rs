@@ -194,6 +194,10 @@ async fn frozen(
         ActionScope::Filter(filter) => Some(filter.resolve(clock)),
         ActionScope::Jobs(_) | ActionScope::Run(..) | ActionScope::Undo(..) => None,
     };
+    let filter = match filter {
+        Some(filter) => Some(desk.with_last_run(&filter, ledger).await?),
+        None => None,
+    };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
     let run =
         ledger.runs().create(&RunIntent { database: database.clone(), ..intent(desk, &ask, filter.as_ref()) }).await?;

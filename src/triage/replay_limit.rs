@@ -103,7 +103,7 @@ pub async fn known(store: &dyn Store, ids: Vec<JobId>, budget: &Budget) -> Resul
     Ok(ids.into_iter().map(lineage).collect())
 }
 
-/// Whether a filter has a term that only the ledger can judge.
+/// Whether a filter asks for replays.
 pub fn asks(filter: &Filter) -> bool {
     filter.clauses().iter().any(|clause| clause.key == Key::Replayed)
 }

@@ -2,8 +2,9 @@
 
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::domain::outcome::OutcomeCounts;
-use dlq_tui::ledger::{CohortPart, Ledger, RunId};
+use dlq_tui::domain::outcome::{OutcomeCounts, OutcomeKind, OutcomeTest};
+use dlq_tui::ledger::{CohortPart, Ledger, LedgerLocator, RunId};
+use dlq_tui::store::{Cursor, PageQuery, ScanMode, Sort};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::outcomes::count_outcomes;
 
@@ -192,8 +193,20 @@ async fn followed(db: &TestDb, layout: Layout) {
     let of_class = if by_row == 1 { "status = 'FAILED_PERMANENTLY'" } else { "error_class = 'ElseError'" };
     let is_dead = if layout == Layout::DeadLetterJobs { "status = 'failed' and " } else { "" };
     let dead = db.column(&format!("select id from {} where {is_dead}{of_class}", layout.table())).await;
-    let kept = ledger.outcomes().rows(&run, Some(&["died_again"]), 9).await.expect("rows");
+    let kept = ledger
+        .outcomes()
+        .rows(&run, &[OutcomeTest { kinds: vec![OutcomeKind::Died], is_negated: false }], 9)
+        .await
+        .expect("rows");
     assert_eq!(kept.iter().map(JobId::as_str).collect::<Vec<_>>(), dead, "{name}");
+    let desk = StoreContext { ledger: Some(LedgerLocator::known(ledger.clone())), ..desk };
+    for filter in [format!("run:{run} outcome:died"), "run:last outcome:died id:/./".to_owned()] {
+        let filter = crate::store_desk::filter(&filter);
+        let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 9 };
+        let page = desk.scan(query, ScanMode::List, &budget()).await.expect("a page");
+        let ids: Vec<String> = page.entries.into_iter().map(|entry| entry.row.id.as_str().to_owned()).collect();
+        assert_eq!(ids, dead, "{name}");
+    }
     // What is settled stays as it was seen, also when the rows are gone.
     let table = if by_row == 1 { "dlq_events" } else { "jobs" };
     db.execute(&format!("delete from {table}")).await;

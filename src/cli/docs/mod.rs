@@ -141,6 +141,10 @@ negates it.
 - Spans of time (`90s`, `15m`, `2h`, `7d`) count back from the moment at which the plan freezes its jobs.
 - Without a `state:` or `native:` term a filter selects dead jobs. `id:10442` selects its job in any state; `-id:10442` and `id:10*`
   do not. `-state:ignored` is a state term: it selects everything that is not ignored, live jobs too.
+- `run:ID` selects the jobs that a run acted on or tried, in any state; `run:last` is the last replay of this source.
+  `outcome:` narrows it, and selects dead jobs if it asks for `died` only: `died`, `succeeded`, `waiting`, `running`, `retrying`, `gone`,
+  `taken-back` or `unknown`. Where a job that died again is another row, that row is meant. A job that is gone has no row to
+  list: `runs RUN --jobs` names it.
 
 | filter | selects |
 |---|---|
@@ -151,6 +155,7 @@ negates it.
 | `error:/Net::(Read\\|Open)Timeout/` | a regular expression (write the bar without the backslash) |
 | `state:ignored` | ignored jobs |
 | `replayed:>0 timeout` | replayed before, with the word in error, class or message |
+| `run:last outcome:died` | replayed by the last replay, and dead again |
 
 ## Keys
 ";

@@ -2,7 +2,7 @@
 
 use super::error::ParseError;
 use super::key::{KeyInfo, ValueKind};
-use super::{Filter, Key, Term, Test, TimeBound, datetime, parse, quote};
+use super::{Filter, Key, LAST_RUN, Pattern, Term, Test, TimeBound, datetime, parse, quote};
 use crate::domain::facet::Facet;
 use crate::domain::time::Timestamp;
 
@@ -64,6 +64,24 @@ impl Filter {
         self.keep(|term| term.key != *key)
     }
 
+    /// This filter without the terms that only the ledger can judge.
+    pub fn without_ledger_terms(&self) -> Filter {
+        self.keep(|term| !term.key.is_of_ledger())
+    }
+
+    /// This filter with `run` in place of `run:last`.
+    pub fn with_last_run(&self, run: &str) -> Filter {
+        let named = |term: &Term| match &term.test {
+            Test::Text(Pattern::Equals(last)) if term.key == Key::Run && last == LAST_RUN => {
+                let sign = if term.negated { "-" } else { "" };
+                let text = format!("{sign}{}", term_text(term.info, &term.key, Some(run)));
+                Term { test: Test::Text(Pattern::Equals(run.to_owned())), text, ..term.clone() }
+            }
+            _ => term.clone(),
+        };
+        parse::rejoin(self.terms.iter().map(named).collect())
+    }
+
     /// The term that selects one value of a facet, `None` standing for jobs that have none.
     ///
     /// It parses for every text; for hours and fingerprints, which are no free text, if the value is one.
@@ -95,8 +113,9 @@ impl Filter {
         let first = |group: &Vec<usize>| group.first().map(|at| &self.terms[*at]);
         let is_state = |group: &Vec<usize>| first(group).is_some_and(|t| matches!(t.key, Key::State | Key::Native));
         let (states, mut others): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_state);
-        // What is negated comes first: turned round, it must not become an alternative to a term of its key.
-        others.sort_by_key(|group| first(group).is_some_and(|term| !term.negated));
+        // What is negated comes first: turned round, it must not become an alternative to a term of its key. Outcomes come last:
+        // they mean nothing without their run.
+        others.sort_by_key(|group| first(group).map(|term| (term.key == Key::Outcome, !term.negated)));
         let terms =
             |groups: &[Vec<usize>]| groups.concat().into_iter().map(|at| self.terms[at].clone()).collect::<Vec<_>>();
         let part = |nth: usize| {

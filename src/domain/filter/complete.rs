@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::key::{KEYS, KeyInfo, ValueKind};
 use super::lex::{self, Body, RawTerm, TermForm};
-use super::{Key, quote};
+use super::{Key, LAST_RUN, quote};
 use crate::domain::job::State;
+use crate::domain::outcome::OutcomeKind;
 
 /// What stands at the cursor, and which part of the text a candidate replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,11 +96,17 @@ impl Completion {
         }
     }
 
-    /// Candidates that are the same for every source: the states. Elsewhere empty.
+    /// Candidates that are the same for every source: states, outcomes, and `last` of runs. Elsewhere empty.
     pub fn fixed_values(&self) -> Vec<&'static str> {
         match &self.context {
-            CompletionContext::Value { info, prefix, .. } if info.kind == ValueKind::State => {
-                State::ALL.into_iter().map(State::word).filter(|word| word.starts_with(prefix.as_str())).collect()
+            CompletionContext::Value { info, prefix, .. } => {
+                let words = match info.kind {
+                    ValueKind::State => State::ALL.map(State::word).to_vec(),
+                    ValueKind::Outcome => OutcomeKind::ALL.map(OutcomeKind::word).to_vec(),
+                    ValueKind::Run => vec![LAST_RUN],
+                    _ => Vec::new(),
+                };
+                words.into_iter().filter(|word| word.starts_with(prefix.as_str())).collect()
             }
             _ => Vec::new(),
         }
@@ -171,6 +178,8 @@ mod tests {
         let candidate = completion.value_text("low prio").unwrap();
         assert_eq!(completion.apply("é queue:lo x", &candidate), ("é queue:\"low prio\" x".into(), 18));
         assert_eq!(complete("state:re", 8).fixed_values(), ["retrying", "resolved"]);
+        assert_eq!(complete("outcome:d", 9).fixed_values(), ["died"]);
+        assert_eq!(complete("run:", 4).fixed_values(), ["last"]);
     }
 
     #[test]

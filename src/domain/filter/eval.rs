@@ -169,7 +169,7 @@ fn missing(key: &Key, subject: &dyn Subject) -> bool {
         ValueKind::Time | ValueKind::Since | ValueKind::Until | ValueKind::Hour | ValueKind::Idle => {
             subject.time(key).is_none()
         }
-        ValueKind::State => false,
+        ValueKind::State | ValueKind::Run | ValueKind::Outcome => false,
         ValueKind::Text | ValueKind::Search | ValueKind::Hex | ValueKind::Argument => {
             !any_text(key, subject, |text| !text.is_empty())
         }

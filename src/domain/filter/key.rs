@@ -16,6 +16,10 @@ pub enum ValueKind {
     State,
     /// The first digits of a hexadecimal number.
     Hex,
+    /// The id of a run, or `last`.
+    Run,
+    /// One of the outcomes of a replayed job.
+    Outcome,
     /// A whole number, a comparison or a range.
     Number,
     /// A span before now, or a moment, from which on.
@@ -93,7 +97,7 @@ static WORDS: KeyInfo = KeyInfo {
 };
 
 /// Every key, in the order of help and completion; free words come last.
-pub static KEYS: [KeyInfo; 18] = [
+pub static KEYS: [KeyInfo; 20] = [
     row(Key::Error, "error", &["error_class"], ValueKind::Text, "error:Net::ReadTimeout", "error class"),
     row(Key::Class, "class", &["job", "job_class"], ValueKind::Text, "class:Billing*", "job class"),
     row(Key::Queue, "queue", &[], ValueKind::Text, "-queue:low", "queue"),
@@ -111,6 +115,8 @@ pub static KEYS: [KeyInfo; 18] = [
     row(Key::Native, "native", &["status"], ValueKind::Text, "native:discarded", "state in the framework's own word"),
     row(Key::Id, "id", &[], ValueKind::Text, "id:10442", "primary key"),
     row(Key::Replayed, "replayed", &[], ValueKind::Number, "replayed:>0", "how often it was replayed before"),
+    row(Key::Run, "run", &[], ValueKind::Run, "run:last", "run that acted on it, by its id; last is the last replay"),
+    row(Key::Outcome, "outcome", &[], ValueKind::Outcome, "outcome:died", "its outcome since that run replayed it"),
     row(Key::Idle, "idle", &[], ValueKind::Idle, "idle:15m", "not touched for that long"),
 ];
 
@@ -144,6 +150,11 @@ impl Key {
             Key::Arg(_) => super::parse::path(word, 0).ok().map(Key::Arg),
             key => Some(key.clone()),
         }
+    }
+
+    /// Whether only the ledger can judge a term of this key: a store lets everything through.
+    pub fn is_of_ledger(&self) -> bool {
+        matches!(self, Key::Replayed | Key::Run | Key::Outcome)
     }
 
     /// The facet that counts by this key, where there is one.

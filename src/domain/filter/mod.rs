@@ -28,6 +28,7 @@
 //!   negation holds: `-queue:low` selects jobs without a queue too.
 //! - **Numbers** (`attempts`, `replayed`) are whole; `5..10` includes both ends. `args.PATH` compares exact decimals of
 //!   any size, and values that are no numbers fail.
+//! - **Runs** (`run`) are named by their id, or `last`; `outcome` is one word of a list and narrows `run`.
 //! - **Times** are UTC unless they say otherwise. A bound is the start of what it names: `since:2026-11-20` includes
 //!   that day, `until:2026-11-20` and `at:…..2026-11-20` stop before it; `at:2026-11-20` is the whole day.
 //! - **OR** joins terms of one key that are not negated; `since` and `until` are keys of their own here, `at` and `hour`
@@ -68,6 +69,9 @@ pub use row_subject::RowSubject;
 use super::job::State;
 use super::time::Timestamp;
 
+/// The word of `run:` for the last replay.
+pub const LAST_RUN: &str = "last";
+
 /// What a term tests.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Key {
@@ -95,6 +99,10 @@ pub enum Key {
     Attempts,
     /// How often the ledger knows the job to have been replayed.
     Replayed,
+    /// A run of the ledger that has acted on the job or tried.
+    Run,
+    /// Where the job has got to since that run replayed it.
+    Outcome,
     /// Time of death (`since:`, `until:`, `at:` and `hour:` are all spellings of it).
     At,
     /// Time since the row was last touched.

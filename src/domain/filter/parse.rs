@@ -62,7 +62,7 @@ fn term(text: &str, raw: &RawTerm) -> Result<Term, FilterError> {
 }
 
 fn test(kind: ValueKind, key: &Key, value: &FilterValue<'_>) -> Result<Test, FilterError> {
-    if value.is_none() && kind != ValueKind::State {
+    if value.is_none() && !matches!(kind, ValueKind::State | ValueKind::Run | ValueKind::Outcome) {
         return Ok(Test::Text(Pattern::Equals(String::new())));
     }
     match (kind, value) {
@@ -74,6 +74,8 @@ fn test(kind: ValueKind, key: &Key, value: &FilterValue<'_>) -> Result<Test, Fil
             value.pattern(searched).map(Test::Text)
         }
         (ValueKind::State, _) => value::state(&value.plain("dead, retrying, resolved or ignored")?),
+        (ValueKind::Run, _) => value::run(&value.plain(value::RUN)?),
+        (ValueKind::Outcome, _) => value::outcome(&value.plain("an outcome such as died")?),
         (ValueKind::Hex, _) => value::fingerprint(&value.plain("hexadecimal digits")?),
         (ValueKind::Number, _) => value::number(&value.plain(NUMBER)?),
         (ValueKind::Since, _) => time_range::since(&value.plain("a span or a moment")?),

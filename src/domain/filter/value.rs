@@ -8,6 +8,7 @@ use super::error::{FilterError, nearest, shown};
 use super::lex::{Body, TermForm};
 use super::{Pattern, Test, pattern, quote};
 use crate::domain::job::State;
+use crate::domain::outcome::OutcomeKind;
 
 /// The three ways in which a value is written.
 pub(super) enum FilterValue<'a> {
@@ -185,6 +186,26 @@ pub(super) fn state(slice: &Slice<'_>) -> Result<Test, FilterError> {
         )
         .meant(nearest(&slice.text, words))
     })
+}
+
+pub(super) const RUN: &str = "the id of a run, or last for the last replay";
+
+pub(super) fn run(slice: &Slice<'_>) -> Result<Test, FilterError> {
+    let is_id = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if !slice.text.is_empty() && slice.text.chars().all(is_id) {
+        return Ok(Test::Text(Pattern::Equals(slice.text.clone().into_owned())));
+    }
+    Err(FilterError::new(slice.span.clone(), format!("{} is no run", shown(&slice.text)), RUN))
+}
+
+pub(super) fn outcome(slice: &Slice<'_>) -> Result<Test, FilterError> {
+    if OutcomeKind::from_word(&slice.text).is_some() {
+        return Ok(Test::Text(Pattern::Equals(slice.text.clone().into_owned())));
+    }
+    let words = OutcomeKind::ALL.map(OutcomeKind::word);
+    let expected = format!("one of {}", words.join(", "));
+    let problem = format!("{} is no outcome", shown(&slice.text));
+    Err(FilterError::new(slice.span.clone(), problem, expected).meant(nearest(&slice.text, words.into_iter())))
 }
 
 pub(super) fn fingerprint(slice: &Slice<'_>) -> Result<Test, FilterError> {

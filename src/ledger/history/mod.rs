@@ -7,8 +7,7 @@ mod scope;
 use std::collections::HashSet;
 
 pub use replay_counts::{KnownJob, known};
-pub(super) use scope::of_database;
-use scope::of_source;
+pub(super) use scope::{of_database, of_source};
 
 use super::backend::{Backend, RowCells, int, maybe, text, texts};
 use super::cohort::outcome;

@@ -3,7 +3,7 @@
 use crate::ledger::backend::Backend;
 
 /// Whether a run is of a source. In a record that the source itself holds every one is, whatever its operators call it.
-pub(super) fn of_source(home: &Backend, column: &str, name: &str) -> String {
+pub(in crate::ledger) fn of_source(home: &Backend, column: &str, name: &str) -> String {
     if home.shared().is_some() { "1 = 1".to_owned() } else { format!("{column} = {name}") }
 }
 

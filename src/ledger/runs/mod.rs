@@ -16,6 +16,7 @@ pub(super) use transitions::at_work;
 use super::backend::{Backend, RowCells, limit, text};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
+use super::history::of_source;
 use super::model::{LedgerLocation, Run, RunId, RunIntent, RunTally};
 use crate::db::Bind;
 
@@ -73,6 +74,27 @@ impl Runs<'_> {
     /// When the record cannot be read.
     pub async fn latest_confirmed(self, n: usize) -> Result<Vec<Run>> {
         self.list(CONFIRMED, n).await
+    }
+
+    /// The last replay of a store that was started.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn last_replay(self, source: &str, store: &str) -> Result<Option<RunId>> {
+        let mut last: Option<(i64, RunId)> = None;
+        for home in self.ledger.backends() {
+            let sql = format!(
+                "SELECT started_at, id FROM {{runs}} WHERE action = 'replay' AND {} AND store = ?2 \
+                 AND started_at IS NOT NULL ORDER BY seq DESC LIMIT 1",
+                of_source(home, "source", "?1")
+            );
+            for row in home.fetch(&sql, [text(source), text(store)]).await? {
+                let mut row = RowCells::of(row);
+                let found = (row.int()?, RunId(row.text()?));
+                last = last.max(Some(found));
+            }
+        }
+        Ok(last.map(|(_, run)| run))
     }
 
     /// What became of a run's jobs so far; the parts add up to what was planned.

@@ -1,7 +1,7 @@
 //! The outcomes of replayed jobs on record.
 
 use super::*;
-use crate::domain::outcome::{ObservedOutcome, OutcomeCounts, ReplayOutcome};
+use crate::domain::outcome::{ObservedOutcome, OutcomeCounts, OutcomeKind, OutcomeTest, ReplayOutcome};
 
 /// A finished run over the first `n` jobs.
 async fn done(ledger: &Ledger, action: Action, n: usize) -> RunId {
@@ -59,19 +59,22 @@ async fn a_job_that_died_again_as_another_row_is_found_by_that_row() {
     ledger.outcomes().record(&run, &[(1, died(Some("91"))), (2, died(None))], T).await.unwrap();
     let ids = |ids: &[&str]| ids.iter().copied().map(JobId::new).collect::<Vec<_>>();
     let all = ids(&["0", "1", "2", "91", "92"]);
-    for (words, wanted) in [
-        (None, vec!["91", "1", "2"]),
-        (Some(&["died_again"][..]), vec!["91", "1"]),
-        (Some(&["unknown"][..]), vec!["2"]),
-        (Some(&["died_again", "unknown"][..]), vec!["91", "1", "2"]),
-        (Some(&["succeeded"][..]), vec![]),
+    let test = |kinds: &[OutcomeKind], is_negated| vec![OutcomeTest { kinds: kinds.to_vec(), is_negated }];
+    let (died, unknown) = (OutcomeKind::Died, OutcomeKind::Unknown);
+    for (tests, wanted) in [
+        (vec![], vec!["91", "1", "2"]),
+        (test(&[died], false), vec!["91", "1"]),
+        (test(&[died], true), vec!["2"]),
+        (test(&[unknown], false), vec!["2"]),
+        (test(&[died, unknown], false), vec!["91", "1", "2"]),
+        (test(&[OutcomeKind::Succeeded], false), vec![]),
     ] {
         let wanted = ids(&wanted);
-        assert_eq!(ledger.outcomes().rows(&run, words, 9).await.unwrap(), wanted);
-        let among = ledger.outcomes().rows_among(&run, words, &all).await.unwrap();
-        assert_eq!(among, wanted.into_iter().collect());
+        assert_eq!(ledger.outcomes().rows(&run, &tests, 9).await.unwrap(), wanted, "{tests:?}");
+        let among = ledger.outcomes().rows_among(&run, &tests, &all).await.unwrap();
+        assert_eq!(among, wanted.into_iter().collect(), "{tests:?}");
     }
-    assert_eq!(ledger.outcomes().rows(&run, None, 2).await.unwrap().len(), 2);
+    assert_eq!(ledger.outcomes().rows(&run, &[], 2).await.unwrap().len(), 2);
 }
 
 #[tokio::test]

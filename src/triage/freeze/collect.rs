@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::{Ask, PlanError};
 use crate::domain::action::Action;
-use crate::domain::filter::{Filter, Key};
+use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
 use crate::domain::redact::Masker;
@@ -20,6 +20,7 @@ use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
 use crate::store::{
     Budget, Cursor, Frozen, Identity, Ineligible, Page, PageQuery, ScanMode, Scanned, SourceError, Store, StoreExt,
 };
+use crate::triage::ledger_filter::{RunRows, RunTerms};
 use crate::triage::plan::ActionScope;
 use crate::triage::progress::FreezeProgress;
 use crate::triage::replay_limit::ReplayLimit;
@@ -179,8 +180,14 @@ impl<'a> Freezer<'a> {
     }
 
     async fn filtered(&mut self, filter: &Filter) -> Result<Missing, PlanError> {
-        // How often a job was replayed only the ledger knows; the store is asked for the rest.
-        let asked = filter.without(&Key::Replayed);
+        let (asked, terms) = match self.desk.run_rows_now(filter, self.ledger, self.budget).await? {
+            None => (filter.clone(), None),
+            Some(RunRows::Named(asked)) => (asked, None),
+            Some(RunRows::Paged(asked, terms)) => (asked, Some(terms)),
+            Some(RunRows::Nothing) => return Ok(Missing::default()),
+        };
+        // What only the ledger knows it judges; the store is asked for the rest.
+        let asked = asked.without_ledger_terms();
         let mut next = Some(Cursor::Start);
         while let Some(cursor) = next.filter(|_| self.left > 0) {
             // The source reads on while what it read is looked at and written down, which takes a processor as much as reading.
@@ -188,16 +195,25 @@ impl<'a> Freezer<'a> {
             let mut reading = JoinSet::new();
             let store = Arc::clone(&self.desk.store);
             reading.spawn(read_on(store, asked.clone(), cursor, self.left, self.budget.clone(), into));
-            (next, ()) = tokio::try_join!(ended(reading), self.write_down(filter, steps))?;
+            (next, ()) = tokio::try_join!(ended(reading), self.write_down(filter, terms.as_ref(), steps))?;
         }
         Ok(Missing::default())
     }
 
-    async fn write_down(&mut self, filter: &Filter, mut steps: Receiver<Page>) -> Result<(), PlanError> {
+    async fn write_down(
+        &mut self,
+        filter: &Filter,
+        terms: Option<&RunTerms>,
+        mut steps: Receiver<Page>,
+    ) -> Result<(), PlanError> {
         while let Some(Page { entries, scanned, .. }) = steps.recv().await {
             self.check()?;
             let jobs: Vec<Frozen> = entries.into_iter().map(Frozen::of).collect();
             let Scanned { rows, share } = scanned.unwrap_or(Scanned { rows: jobs.len() as u64, share: 0.0 });
+            let jobs = match terms {
+                Some(terms) => terms.retain_passing(self.ledger, jobs, |job: &Frozen| &job.id).await?,
+                None => jobs,
+            };
             let mut jobs = self.guard.pass(Some(filter), jobs).await?;
             // What a verb is for it takes; whole cohorts of that are not looked at again.
             let is_usual = |job: &Frozen| self.action.profile().takes.contains(&job.state);

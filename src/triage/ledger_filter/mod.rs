@@ -1,12 +1,16 @@
-//! Filters with terms that only the ledger can judge: `replayed:` asks what was done from here.
+//! Filters with terms that only the ledger can judge: `replayed:`, `run:` and `outcome:` ask what was done from here.
 //!
 //! Without such a term the store answers by itself. With one, rows are read by the rest of the filter and judged by the ledger, a
 //! page at a time: lists keep their order and their steps, counts become windowed counts.
 
+mod runs;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
 use crate::domain::facet::Facet;
-use crate::domain::filter::{Filter, Key};
+use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -15,6 +19,8 @@ use crate::store::{
     Budget, Changes, Cursor, Entry, HistogramQuery, HistogramStep, Page, PageQuery, Result, ScanMode, Scanned, Sort,
     SourceError, Token,
 };
+pub(in crate::triage) use runs::{RunRows, RunTerms};
+
 use crate::triage::StoreContext;
 use crate::triage::live::earliest;
 use crate::triage::replay_limit::{asks, known, replays_pass};
@@ -28,8 +34,15 @@ impl StoreContext {
     /// # Errors
     /// As there; also when the filter asks for replays, and the ledger cannot be read.
     pub async fn scan(&self, query: PageQuery, mode: ScanMode, budget: &Budget) -> Result<Page> {
-        if asks(&query.filter) {
-            return self.page_by_ledger(query, budget).await;
+        let (filter, terms) = match self.run_rows(&query.filter, budget).await? {
+            None => (query.filter.clone(), None),
+            Some(RunRows::Named(filter)) => (filter, None),
+            Some(RunRows::Paged(filter, terms)) => (filter, Some(terms)),
+            Some(RunRows::Nothing) => return Ok(Page { entries: Vec::new(), next: None, scanned: None }),
+        };
+        let query = PageQuery { filter, ..query };
+        if terms.is_some() || asks(&query.filter) {
+            return self.page_by_ledger(query, terms.as_ref(), mode, budget).await;
         }
         self.store.scan(query, mode, budget).await
     }
@@ -39,8 +52,18 @@ impl StoreContext {
     /// # Errors
     /// As [`StoreContext::scan`].
     pub async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
-        if asks(&query.filter) {
-            return self.count_by_ledger(query, budget).await;
+        let (filter, terms) = match self.run_rows(&query.filter, budget).await? {
+            None => (query.filter.clone(), None),
+            Some(RunRows::Named(filter)) => (filter, None),
+            Some(RunRows::Paged(filter, terms)) => (filter, Some(terms)),
+            Some(RunRows::Nothing) => {
+                let nothing = histogram(query.facet, &HashMap::new(), None);
+                return Ok(HistogramStep::of(Histogram { as_of: self.store.clock(), ..nothing }));
+            }
+        };
+        let query = HistogramQuery { filter, ..query };
+        if terms.is_some() || asks(&query.filter) {
+            return self.count_by_ledger(query, terms.as_ref(), budget).await;
         }
         self.store.count(query, budget).await
     }
@@ -56,8 +79,13 @@ impl StoreContext {
         filter: &Filter,
         budget: &Budget,
     ) -> Result<Changes> {
-        let mut changes = self.store.changes(since, facet, filter, budget).await?;
-        if asks(filter) {
+        let rows = self.run_rows(filter, budget).await?;
+        let asked = match &rows {
+            Some(RunRows::Named(filter) | RunRows::Paged(filter, _)) => filter,
+            Some(RunRows::Nothing) | None => filter,
+        };
+        let mut changes = self.store.changes(since, facet, asked, budget).await?;
+        if rows.is_some() || asks(filter) {
             // Cells cannot be judged, as they count more than what passes; and the ledger may know more than it did although no
             // row has changed. Only a full count tells.
             changes.uncounted = true;
@@ -66,14 +94,26 @@ impl StoreContext {
         Ok(changes)
     }
 
-    async fn passing(&self, filter: &Filter, entries: Vec<Entry>, budget: &Budget) -> Result<Vec<Entry>> {
+    async fn passing(
+        &self,
+        filter: &Filter,
+        terms: Option<&RunTerms>,
+        mut entries: Vec<Entry>,
+        budget: &Budget,
+    ) -> Result<Vec<Entry>> {
         if entries.is_empty() {
             return Ok(entries);
         }
         let locator =
             self.ledger.as_ref().ok_or_else(|| SourceError::Input("no ledger tells of replays here".into()))?;
-        let jobs = known(&*self.store, entries.iter().map(|e| e.row.id.clone()).collect(), budget).await?;
         let ledger = locator.ledger().await.map_err(input)?;
+        if let Some(terms) = terms {
+            entries = terms.retain_passing(&ledger, entries, |entry: &Entry| &entry.row.id).await?;
+        }
+        if !asks(filter) || entries.is_empty() {
+            return Ok(entries);
+        }
+        let jobs = known(&*self.store, entries.iter().map(|e| e.row.id.clone()).collect(), budget).await?;
         let name = self.store_name();
         let database = self.store.identity(budget).await?;
         let whose = Whose { source: &self.source, store: &name, database: database.as_ref() };
@@ -82,15 +122,24 @@ impl StoreContext {
         Ok(entries.into_iter().filter(passes).collect())
     }
 
-    async fn page_by_ledger(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
+    async fn page_by_ledger(
+        &self,
+        query: PageQuery,
+        terms: Option<&RunTerms>,
+        mode: ScanMode,
+        budget: &Budget,
+    ) -> Result<Page> {
         let filter = query.filter.clone();
         // Most jobs were never replayed: where those pass nearly all do, and where they do not hardly any does.
-        let limit = if replays_pass(&filter, 0) { query.limit } else { query.limit.max(STEP) };
-        let asked = PageQuery { filter: filter.without(&Key::Replayed), limit, ..query.clone() };
-        let page = self.store.scan(asked, ScanMode::List, budget).await?;
+        let most_fail = !replays_pass(&filter, 0) || terms.is_some_and(RunTerms::is_selective);
+        let limit = if most_fail { query.limit.max(STEP) } else { query.limit };
+        let asked = PageQuery { filter: filter.without_ledger_terms(), limit, ..query.clone() };
+        // Rows in no order could not be handed out page by page.
+        let mode = if mode == ScanMode::Arguments { mode } else { ScanMode::List };
+        let page = self.store.scan(asked, mode, budget).await?;
         let read = page.entries.len() as u64;
         let backwards = matches!(query.cursor, Cursor::End | Cursor::Before(_));
-        let mut entries = self.passing(&filter, page.entries, budget).await?;
+        let mut entries = self.passing(&filter, terms, page.entries, budget).await?;
         let mut next = page.next;
         if entries.len() > query.limit {
             // What was read beyond the limit is read again, from the last row that is handed out.
@@ -107,12 +156,17 @@ impl StoreContext {
         Ok(Page { entries, next, scanned: Some(Scanned { rows, share }) })
     }
 
-    async fn count_by_ledger(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+    async fn count_by_ledger(
+        &self,
+        query: HistogramQuery,
+        terms: Option<&RunTerms>,
+        budget: &Budget,
+    ) -> Result<HistogramStep> {
         let began = std::time::Instant::now();
         let mut state = query.resume.as_ref().and_then(Token::state::<Listed>).cloned().unwrap_or_default();
         let cursor = state.next.clone().unwrap_or(Cursor::Start);
         let asked = PageQuery { filter: query.filter.clone(), sort: Sort::default(), cursor, limit: STEP };
-        let page = self.page_by_ledger(asked, budget).await?;
+        let page = self.page_by_ledger(asked, terms, ScanMode::List, budget).await?;
         for entry in page.entries {
             let at = entry.row.at;
             let bar = state.bars.entry(query.facet.value_of(&entry.row)).or_default();

@@ -325,7 +325,8 @@ pub(crate) fn part_of_key(key: &Key) -> Option<Part> {
         Key::At => Some(Part::At),
         Key::Idle => Some(Part::Touched),
         Key::Arg(path) if path.is_empty() => Some(Part::Arguments),
-        Key::State | Key::Fingerprint | Key::Id | Key::Replayed | Key::Arg(_) | Key::Word => None,
+        Key::State | Key::Fingerprint | Key::Id | Key::Arg(_) | Key::Word => None,
+        Key::Replayed | Key::Run | Key::Outcome => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A filter as a statement's condition: exact where the database can judge as the filter language does, and for the
 //! rest a condition that lets every match through, with the last word in memory.
 //!
-//! `replayed:` is for the ledger to judge and is passed over here.
+//! `replayed:`, `run:` and `outcome:` are for the ledger to judge and are passed over here.
 
 mod condition;
 mod prefilter;
@@ -47,7 +47,7 @@ impl<'a> WhereClause<'a> {
     /// dropped would select more than was meant.
     pub(crate) fn new(layout: &'a Layout, filter: &Filter, now: Timestamp) -> Self {
         let filter = &filter.resolve(now);
-        let clauses = filter.clauses().iter().filter(|c| c.key != Key::Replayed);
+        let clauses = filter.clauses().iter().filter(|c| !c.key.is_of_ledger());
         let (exact, loose): (Vec<Clause>, Vec<Clause>) = clauses.cloned().partition(|c| is_exact(layout, c));
         let names_states = |c: &Clause| matches!(c.key, Key::State | Key::Native) || names_jobs(c);
         let mut extras = Extras::default();
