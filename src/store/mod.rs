@@ -33,7 +33,9 @@ pub use diagnose::{
 pub use fetch::{Job, Projection, StoreExt};
 pub use info::{Availability, Capabilities, Evidence, Identity, LayoutOptions, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, SourceJournal, TxMarker};
-pub use page::{Cursor, Entry, Page, PageQuery, Position, ScanMode, Scanned, Sort, SortKey, Unordered};
+pub use page::{
+    ComparedColumns, Cursor, Entry, Page, PageQuery, Position, ScanMode, Scanned, Sort, SortKey, Unordered,
+};
 pub use plan_facts::PlanFacts;
 pub use reconcile::Reconcile;
 pub use token::Token;

@@ -134,6 +134,8 @@ pub enum ScanMode {
     Screen(usize),
     /// As for a list, with the arguments of each job.
     Arguments,
+    /// The same with what else is compared of each job: where it failed, and the columns that nothing else shows.
+    Comparison,
     /// For the record of a cohort: rows that arrive meanwhile are not among them, and of each there is what
     /// [`super::Frozen::of`] keeps.
     Cohort,
@@ -148,8 +150,20 @@ pub struct Entry {
     pub position: Position,
     /// By what the job is known across its deaths, as [`crate::domain::job::lineage::stored_form`]; pages leave it out.
     pub lineage: Option<String>,
-    /// The arguments as [`crate::domain::job::JobDetail`] has them; only by [`ScanMode::Arguments`].
+    /// The arguments as [`crate::domain::job::JobDetail`] has them; only by [`ScanMode::Arguments`]
+    /// and [`ScanMode::Comparison`].
     pub arguments: Option<String>,
+    /// What else is compared of it; only by [`ScanMode::Comparison`], and where there is anything.
+    pub compared: Option<Box<ComparedColumns>>,
+}
+
+/// What is compared of a job beside its row and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComparedColumns {
+    /// Its backtrace, where it was read as a whole.
+    pub backtrace: Option<String>,
+    /// Short columns that no part of a job is read from, and what the adapter shows of an open job; by name.
+    pub values: Vec<(String, String)>,
 }
 
 /// The rows that one bounded step found, in the order of the list whichever way it was read.

@@ -19,6 +19,7 @@ pub(super) struct ArgumentPages {
     desk: StoreContext,
     filter: Filter,
     budget: Budget,
+    mode: ScanMode,
     reading: JoinSet<Result<Page, SourceError>>,
     left: usize,
     is_cut: bool,
@@ -27,8 +28,13 @@ pub(super) struct ArgumentPages {
 impl ArgumentPages {
     /// Begins with the newest of at most `most` jobs.
     pub(super) fn new(desk: &StoreContext, filter: &Filter, most: usize, budget: &Budget) -> Self {
+        Self::reading(desk, filter, most, ScanMode::Arguments, budget)
+    }
+
+    /// The same in another mode, which reads the arguments too.
+    pub(super) fn reading(desk: &StoreContext, filter: &Filter, most: usize, mode: ScanMode, budget: &Budget) -> Self {
         let (desk, filter, budget) = (desk.clone(), filter.clone(), budget.clone());
-        let mut pages = Self { desk, filter, budget, reading: JoinSet::new(), left: most, is_cut: false };
+        let mut pages = Self { desk, filter, budget, mode, reading: JoinSet::new(), left: most, is_cut: false };
         pages.read(Cursor::Start, FIRST_STEP);
         pages
     }
@@ -43,7 +49,7 @@ impl ArgumentPages {
             Ok(panic) => resume_unwind(panic),
             Err(_) => Err(SourceError::Cancelled),
         })?;
-        let bytes = page.entries.iter().map(|entry| entry.arguments.as_ref().map_or(0, String::len)).sum();
+        let bytes = page.entries.iter().map(bytes_of).sum();
         self.left = self.left.saturating_sub(page.entries.len());
         self.is_cut = page.next.is_some() && self.left == 0;
         if let Some(cursor) = page.next.filter(|_| self.left > 0) {
@@ -56,7 +62,8 @@ impl ArgumentPages {
         let (desk, budget) = (self.desk.clone(), self.budget.clone());
         let limit = step.min(self.left);
         let query = PageQuery { filter: self.filter.clone(), sort: Sort::default(), cursor, limit };
-        self.reading.spawn(async move { desk.scan(query, ScanMode::Arguments, &budget).await });
+        let mode = self.mode;
+        self.reading.spawn(async move { desk.scan(query, mode, &budget).await });
     }
 
     /// Jobs that could still be read.
@@ -68,6 +75,11 @@ impl ArgumentPages {
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
     }
+}
+
+fn bytes_of(entry: &Entry) -> usize {
+    let backtrace = entry.compared.as_ref().and_then(|compared| compared.backtrace.as_ref());
+    [entry.arguments.as_ref(), backtrace].into_iter().flatten().map(String::len).sum()
 }
 
 /// Jobs to read next, by the bytes of the arguments of those that were read.

@@ -152,7 +152,8 @@ impl Store for SqlStore {
         match mode {
             ScanMode::List => logged("page", reader.read_page(query, usize::MAX, usize::MAX, budget), rows),
             ScanMode::Screen(screen) => logged("search", reader.search_page(query, screen, budget), rows),
-            ScanMode::Arguments => logged("arguments", reader.read_arguments(query, budget), rows),
+            ScanMode::Arguments => logged("arguments", reader.read_arguments(query, false, budget), rows),
+            ScanMode::Comparison => logged("comparison", reader.read_arguments(query, true, budget), rows),
             ScanMode::Cohort => logged("freeze", reader.read_cohort(query, budget), rows),
         }
     }

@@ -16,7 +16,7 @@ use crate::domain::contrast::{Contrast, Counts, Difference, FullPass, ValuePath}
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Clause, Filter, Key};
 use crate::domain::text::Untrusted;
-use crate::store::{Budget, SourceError};
+use crate::store::{Budget, Cursor, PageQuery, ScanMode, Sort, SourceError};
 
 /// Jobs of each side that a sample has.
 pub const SAMPLE: usize = 10_000;
@@ -76,7 +76,8 @@ pub async fn contrast(
     budget: &Budget,
     on_progress: Progress<'_>,
 ) -> Result<ContrastReport, SourceError> {
-    let reader = JobReader { desk, budget, chosen: &query.chosen, marks: true };
+    let mode = mode(desk, &query.chosen, budget).await?;
+    let reader = JobReader { desk, budget, chosen: &query.chosen, marks: true, mode };
     let mut contrast = Contrast::chosen_by(argument_paths(&query.chosen));
     let mut classes: HashMap<Option<Untrusted>, usize> = HashMap::new();
     let mut more = reader
@@ -102,13 +103,27 @@ pub async fn contrast(
     if !more || !query.counts_all {
         return Ok(report);
     }
+    let names_column =
+        |difference: &Difference| difference.attributes.iter().any(|found| reader::is_column(&found.path));
+    let mode = if report.differences.iter().any(names_column) { mode } else { ScanMode::Arguments };
     let mut full_pass = FullPass::of(report.differences);
     let chosen = std::slice::from_ref(&query.chosen);
-    let reader = JobReader { marks: false, ..reader };
+    let reader = JobReader { marks: false, mode, ..reader };
     reader.read(chosen, usize::MAX, on_progress, &mut |_, job| full_pass.add_chosen(job)).await?;
     reader.read(&others, usize::MAX, on_progress, &mut |_, job| full_pass.add_other(job)).await?;
     let (differences, jobs) = full_pass.done();
     Ok(ContrastReport { differences, jobs, is_sample: false, ..report })
+}
+
+/// How jobs are read: as much of them as the role may read.
+async fn mode(desk: &StoreContext, chosen: &Filter, budget: &Budget) -> Result<ScanMode, SourceError> {
+    let query = PageQuery { filter: chosen.clone(), sort: Sort::default(), cursor: Cursor::Start, limit: 1 };
+    match desk.scan(query, ScanMode::Comparison, budget).await {
+        Ok(_) => Ok(ScanMode::Comparison),
+        Err(error @ (SourceError::Cancelled | SourceError::Unreachable(_))) => Err(error),
+        // The columns beside the arguments cannot be had: it does without.
+        Err(_) => Ok(ScanMode::Arguments),
+    }
 }
 
 /// The paths in the arguments that a filter names.
@@ -160,7 +175,8 @@ mod tests {
     fn entry(arguments: &str) -> Entry {
         let row = JobRow::bare("1");
         let id = row.id.clone();
-        Entry { row, position: Position { key: None, id }, lineage: None, arguments: Some(arguments.to_owned()) }
+        let position = Position { key: None, id };
+        Entry { row, position, lineage: None, arguments: Some(arguments.to_owned()), compared: None }
     }
 
     #[test]
@@ -169,7 +185,8 @@ mod tests {
         let redactor = Arc::new(Redactor::new(&config));
         let desk = StoreContext { redactor, ..MemoryStore::of(1, |_| ()).desk() };
         let (budget, filter) = (Budget::new(std::time::Duration::from_secs(1)), Filter::all());
-        let reader = JobReader { desk: &desk, budget: &budget, chosen: &filter, marks: true };
+        let reader =
+            JobReader { desk: &desk, budget: &budget, chosen: &filter, marks: true, mode: ScanMode::Comparison };
         let mut contrast = Contrast::default();
         let arguments = |pin: u8| {
             entry(&format!(
@@ -194,7 +211,8 @@ mod tests {
         let desk = MemoryStore::of(1, |_| ()).desk();
         let budget = Budget::new(std::time::Duration::from_secs(1));
         let filter = Filter::parse("args.currency:JPY").expect("a filter");
-        let reader = JobReader { desk: &desk, budget: &budget, chosen: &filter, marks: true };
+        let reader =
+            JobReader { desk: &desk, budget: &budget, chosen: &filter, marks: true, mode: ScanMode::Comparison };
         let mut contrast = Contrast::chosen_by(argument_paths(&filter));
         for nth in 0..50 {
             let arguments = |currency: &str, kind| entry(&format!(r#"{{"currency":"{currency}","kind":{kind}}}"#));

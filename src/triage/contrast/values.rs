@@ -9,7 +9,7 @@ use crate::domain::histogram::{Bar, Count, Exactness};
 use crate::domain::json::{NodeKind, REDACTED, scalar_nodes};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{Budget, SourceError};
+use crate::store::{Budget, ScanMode, SourceError};
 use crate::triage::StoreContext;
 
 /// Values that have a bar of their own; jobs with later ones are in the total only.
@@ -69,7 +69,7 @@ pub async fn count_values(
     budget: &Budget,
     on_progress: &mut (dyn FnMut(&ValueBars) + Send),
 ) -> Result<ValueBars, SourceError> {
-    let reader = JobReader { desk, budget, chosen: &Filter::all(), marks: true };
+    let reader = JobReader { desk, budget, chosen: &Filter::all(), marks: true, mode: ScanMode::Arguments };
     let mut counted = ValueBars::default();
     reader
         .read(std::slice::from_ref(filter), usize::MAX, &mut |_| (), &mut |entry, job| {
@@ -119,7 +119,7 @@ pub async fn sample_values(
     most: usize,
     budget: &Budget,
 ) -> Result<ValueCounts, SourceError> {
-    let reader = JobReader { desk, budget, chosen: &Filter::all(), marks: true };
+    let reader = JobReader { desk, budget, chosen: &Filter::all(), marks: true, mode: ScanMode::Arguments };
     let mut counts = ValueCounts::default();
     reader.read(std::slice::from_ref(filter), most, &mut |_| (), &mut |_, job| counts.add(job)).await?;
     Ok(counts)

@@ -171,7 +171,7 @@ fn place(row: &JobRow) -> Position {
 }
 
 pub(super) fn entry_of(row: JobRow) -> Entry {
-    Entry { position: place(&row), row, lineage: None, arguments: None }
+    Entry { position: place(&row), row, lineage: None, arguments: None, compared: None }
 }
 
 pub(super) fn detail_of(row: JobRow) -> JobDetail {

@@ -219,7 +219,7 @@ fn entry(n: usize) -> Entry {
         ..JobRow::bare(format!("job-{n}"))
     };
     let id = row.id.clone();
-    Entry { row, position: Position { key: Some(n.to_string()), id }, lineage: None, arguments: None }
+    Entry { row, position: Position { key: Some(n.to_string()), id }, lineage: None, arguments: None, compared: None }
 }
 
 fn page(rows: std::ops::Range<usize>, next: Option<Cursor>) -> Page {

@@ -67,6 +67,52 @@ async fn a_planted_value_is_the_first_line_with_the_counts_of_sql_on_every_engin
     }
 }
 
+#[tokio::test]
+async fn where_jobs_failed_and_columns_that_no_key_names_are_compared_on_every_engine() {
+    for db in harness::every_engine("cli contrast columns").await {
+        Layout::DeadLetterJobs.seed(&db, 2_400).await;
+        db.execute("alter table dead_letter_jobs add column priority integer").await;
+        db.execute("alter table dead_letter_jobs add column api_token varchar(40)").await;
+        let frames = |line: u32| format!("[\"/app/app/models/charge.rb:{line}:in 'capture'\"]").replace('\'', "''");
+        let set = |line, priority, token, message: &str, condition: &str| {
+            format!(
+                "update dead_letter_jobs set arguments = '{{}}', error_backtrace = '{}', priority = {priority}, api_token = \
+                 '{token}'{message} where {condition}",
+                frames(line)
+            )
+        };
+        db.execute(&set(10, 1, "t-of-others", "", "1 = 1")).await;
+        let ids = db.column("select cast(id as char(36)) from dead_letter_jobs").await;
+        let listed = |ids: &[&String]| ids.iter().map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
+        let is = |ids: &[&String]| format!("cast(id as char(36)) in ({})", listed(ids));
+        let by_chance =
+            |id: &&String| id.bytes().fold(7_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for id in &ids {
+            match by_chance(&id) / 64 % 8 {
+                0 => first.push(id),
+                1 => second.push(id),
+                _ => {}
+            }
+        }
+        db.execute(&set(99, 1, "t-of-others", ", error_message = 'wrong line'", &is(&first))).await;
+        db.execute(&set(10, 7, "t-of-chosen", ", error_message = 'wrong priority'", &is(&second))).await;
+        let user = User::of(&db);
+        for (message, expected) in
+            [("wrong line", "frame = /app/app/models/charge.rb:99"), ("wrong priority", "priority = 7")]
+        {
+            let filter = format!("msg:\"{message}\"");
+            for more in [&[][..], &["--sample", "100", "--all"]] {
+                let told = user.json(&[&["contrast", "-f", &filter, "-o", "json"], more].concat());
+                let line = &told["differences"][0];
+                assert_eq!(line["attributes"], Value::from(vec![expected]), "{}: {told:#}", db.engine.name());
+                assert_eq!((&line["chosen"], &line["filter"]), (&told["chosen"], &Value::Null), "{told:#}");
+                assert!(!told.to_string().contains("t-of-"), "a secret: {told:#}");
+            }
+        }
+    }
+}
+
 /// Each value with its number of jobs, as `stats` has them.
 fn bars(told: &Value) -> Vec<(Option<String>, u64)> {
     let bar = |bar: &Value| (bar["value"].as_str().map(str::to_owned), bar["n"].as_u64().expect("a number"));

@@ -11,7 +11,7 @@ use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, RunId, RunTally};
 use dlq_tui::store::sql::{Detection, OpenOptions, check, detect, missing_indexes, open};
-use dlq_tui::store::{Batch, Store, StoreExt};
+use dlq_tui::store::{Batch, Cursor, PageQuery, ScanMode, Sort, Store, StoreExt};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{ActionScope, Plan};
@@ -61,6 +61,8 @@ impl Shop {
         let store =
             open(Arc::clone(&engine), spoken, found, &OpenOptions::default(), &budget()).await.expect("a store");
         let desk = desk_of(store);
+        let all = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 50 };
+        desk.store.scan(all, ScanMode::Comparison, &budget()).await.expect("what comparisons read");
         let folder = tempfile::tempdir().expect("a folder");
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
         Self { db, desk, title: found.title.clone(), missing, ledger, _folder: folder }

@@ -10,6 +10,7 @@ use crate::domain::job::{JobId, JobRow, MESSAGE_HEAD, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::query::compared;
 use crate::store::sql::query::layout::{Expr, Layout};
 use crate::store::sql::query::where_clause::Extras;
 use crate::store::{Entry, Position, Result, SourceError};
@@ -26,7 +27,7 @@ pub(crate) struct Read {
 }
 
 /// How many columns [`select`] writes.
-pub(crate) const WIDTH: usize = 15;
+pub(crate) const WIDTH: usize = 17;
 
 /// Writes the light columns, followed by those that `extras` asks for (NULL for what is not asked for).
 pub(crate) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extras) {
@@ -50,6 +51,8 @@ pub(crate) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
         whole(extras.message, Part::Message),
         whole(extras.arguments, Part::Arguments),
         whole(extras.lineage, Part::Lineage),
+        if extras.compared { compared::backtrace(layout) } else { "NULL".to_owned() },
+        if extras.compared { compared::columns(layout) } else { "NULL".to_owned() },
     ];
     for (i, column) in columns.iter().enumerate() {
         if i > 0 {
@@ -105,8 +108,9 @@ pub(crate) fn read(layout: &Layout, row: Row) -> Result<Read> {
         None => arguments,
     };
     let lineage = cells.text()?.map(|lineage| lineage::stored_form(&lineage));
+    let compared = compared::read(layout, cells.text()?, cells.text()?);
     Ok(Read {
-        entry: Entry { row, position, lineage, arguments: None },
+        entry: Entry { row, position, lineage, arguments: None, compared },
         message,
         arguments,
         hit: cells.int().ok().flatten().is_none_or(|n| n != 0),

@@ -3,6 +3,7 @@
 
 pub(super) mod buckets;
 pub(super) mod columns;
+pub(super) mod compared;
 pub(super) mod group_by;
 pub(super) mod key_uniqueness;
 pub(super) mod layout;

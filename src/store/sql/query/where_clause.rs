@@ -23,6 +23,8 @@ use crate::store::sql::query::time_of_death::{Death, Rows};
 pub(crate) struct Extras {
     pub(crate) message: bool,
     pub(crate) arguments: bool,
+    /// Where the job failed, and the columns that nothing else shows.
+    pub(crate) compared: bool,
     /// By what the job is known across its deaths.
     pub(crate) lineage: bool,
     /// Of the light ones only what the frozen record keeps: the others cost more than finding the row.

@@ -75,10 +75,10 @@ impl<'s> Reader<'s> {
         self.page_of(scan, query, &judge, false).await
     }
 
-    /// A page with the arguments of each job.
-    pub(crate) async fn read_arguments(self, query: PageQuery, budget: &Budget) -> Result<Page> {
+    /// A page with the arguments of each job, and with what else is compared of it where that is asked for.
+    pub(crate) async fn read_arguments(self, query: PageQuery, compared: bool, budget: &Budget) -> Result<Page> {
         let mut judge = WhereClause::new(&self.context.layout, &query.filter, self.context.server_now());
-        judge.extras.arguments = true;
+        (judge.extras.arguments, judge.extras.compared) = (true, compared);
         self.page_of(self.scan(&judge, query.sort, budget), query, &judge, true).await
     }
 

@@ -119,7 +119,7 @@ fn row(n: usize, kind: &Kind, seconds: u64) -> JobRow {
 
 fn entry(row: JobRow) -> Entry {
     let position = Position { key: row.at.map(|at| at.0.to_string()), id: row.id.clone() };
-    Entry { row, position, lineage: None, arguments: None }
+    Entry { row, position, lineage: None, arguments: None, compared: None }
 }
 
 fn opened() -> Opened {
