@@ -156,6 +156,11 @@ impl ReplayOutcome {
         }
     }
 
+    /// Whether it does not change any more: what is deleted, finished or dead changes only by another action.
+    pub fn is_final(&self) -> bool {
+        !matches!(self, Self::Waiting | Self::Running | Self::Retrying(_) | Self::Unknown)
+    }
+
     /// The error class of the last failure since the replay, where there was one and it is known.
     pub fn error_class(&self) -> Option<&Untrusted> {
         match self {

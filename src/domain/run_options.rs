@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::action::Action;
 use super::text::Clean;
 use super::time::{Timestamp, exact_span};
+use crate::domain::rollout::Rollout;
 use crate::domain::run_options::rate::Pacing;
 use crate::domain::run_options::validator::Validator;
 
@@ -115,6 +116,9 @@ pub struct Options {
     /// What the undo of a replay needs is kept however many the jobs are.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub keep: bool,
+    /// How a replay proves itself before all of it is put back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<Rollout>,
 }
 
 /// Jobs up to which a replay keeps what its undo needs without being asked: whole rows of a million jobs are gigabytes in
@@ -172,6 +176,7 @@ impl fmt::Display for Options {
         wishes.extend(self.undoes.as_ref().map(|run| format!("undoes {run}")));
         wishes.extend(self.no_archive.then(|| "without a copy".to_owned()));
         wishes.extend(self.keep.then(|| "kept for an undo".to_owned()));
+        wishes.extend(self.rollout.map(|rule| rule.to_string()));
         f.write_str(&wishes.join(", "))
     }
 }

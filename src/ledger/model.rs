@@ -6,6 +6,7 @@ use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::outcome::OutcomeCounts;
+use crate::domain::rollout::RolloutState;
 use crate::domain::run_options::Options;
 use crate::domain::run_options::destination::Destination;
 use crate::domain::text::Untrusted;
@@ -194,6 +195,8 @@ pub struct Run {
     pub tally: RunTally,
     /// The outcomes of its replayed jobs, when they were last asked for; `None` where they never were.
     pub outcomes: Option<OutcomeCounts>,
+    /// How far it has come, where it has to prove itself.
+    pub rollout: Option<RolloutState>,
 }
 
 impl Run {

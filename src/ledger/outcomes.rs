@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::backend::{Backend, RowCells, int, limit, maybe, text, texts};
 use super::error::Result;
 use super::model::RunId;
+use crate::db::Row;
 use crate::domain::action::Action;
 use crate::domain::job::{JobId, State};
 use crate::domain::outcome::{ObservedOutcome, OutcomeCounts, OutcomeTest, ReplayOutcome};
@@ -32,6 +33,13 @@ pub struct ReplayedJob {
     pub last: Option<ReplayOutcome>,
 }
 
+fn replayed_job(row: Row) -> Result<ReplayedJob> {
+    let mut row = RowCells::of(row);
+    let (ord, id) = (row.int()?, JobId::new(row.text()?));
+    let (word, class) = (row.maybe_text()?, row.maybe_text()?.map(Untrusted::new));
+    Ok(ReplayedJob { ord, id, last: word.map(|word| ReplayOutcome::from_word(&word, class)) })
+}
+
 impl ReplayOutcomes<'_> {
     /// Replayed jobs of a run whose outcome can still change, those after `after` (0 is the start); at most `n`.
     ///
@@ -43,14 +51,27 @@ impl ReplayOutcomes<'_> {
              WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1 AND action = 'replay') AND ord > ?2 AND outcome = 'done' \
              AND coalesce(replay_outcome, '') NOT IN {FINAL} ORDER BY ord LIMIT ?3"
         );
-        let job = |row| {
-            let mut row = RowCells::of(row);
-            let (ord, id) = (row.int()?, JobId::new(row.text()?));
-            let (word, class) = (row.maybe_text()?, row.maybe_text()?.map(Untrusted::new));
-            Ok(ReplayedJob { ord, id, last: word.map(|word| ReplayOutcome::from_word(&word, class)) })
-        };
         let rows = self.home.fetch(&sql, [text(&run.0), int(after), limit(n)]).await?;
-        rows.into_iter().map(job).collect()
+        rows.into_iter().map(replayed_job).collect()
+    }
+
+    /// The replayed jobs at these places of a run, whatever is known of them.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn jobs_at(self, run: &RunId, places: &[i64]) -> Result<Vec<ReplayedJob>> {
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places: Vec<String> = places.iter().map(i64::to_string).collect();
+        let sql = format!(
+            "SELECT ord, job_id, replay_outcome, replay_error FROM {{run_jobs}} \
+             WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1 AND action = 'replay') AND outcome = 'done' \
+             AND ord IN ({}) ORDER BY ord",
+            places.join(", ")
+        );
+        let rows = self.home.fetch(&sql, [text(&run.0)]).await?;
+        rows.into_iter().map(replayed_job).collect()
     }
 
     /// What later runs of this record tell of the outcome of these jobs: a job that was dead when another run froze it had

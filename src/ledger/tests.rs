@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::*;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
+use crate::domain::rollout::Rollout;
 use crate::domain::run_options::Options;
 use crate::domain::run_options::rate::Pacing;
 use crate::domain::text::Untrusted;
@@ -513,4 +514,31 @@ async fn what_an_earlier_version_wrote_down_of_replays_is_known() {
         ledger.history().replayed_counts(Whose::named("main", "s"), &asked).await.unwrap().into_iter().collect();
     counts.sort();
     assert_eq!(counts, [("7", 1), ("70", 1), ("90", 1)].map(|(id, n)| (JobId::new(id), n)));
+}
+
+#[tokio::test]
+async fn a_run_of_the_last_version_has_no_rule_and_a_new_one_keeps_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite3");
+    let written = "INSERT INTO runs (seq, id, action, state, source, store, filter, resolved, os_user, database_user, host, \
+                   frozen_at, planned) VALUES (1, 'a', 'replay', 'planned', 'main', 's', '', '', 'ada', 'app', 'bastion', 1, 3)";
+    super::backend::make_earlier(&path, 9, written).await;
+    let ledger = Ledger::open(&path).await.unwrap();
+    let earlier = ledger.runs().get(&RunId("a".into())).await.unwrap();
+    assert_eq!((earlier.intent.options.rollout, earlier.rollout), (None, None));
+    let rule = Rollout::new(Some(2), None, true, None);
+    let options = Options { rollout: rule, ..Options::default() };
+    let run = ledger.runs().create(&RunIntent { options, ..intent(Action::Replay) }).await.unwrap();
+    // The job at the fourth place comes twice, and stays at the first of its two.
+    let jobs: Vec<Frozen> = (0..5).chain([1]).map(frozen).collect();
+    let mut stats = CohortStats::default();
+    stats.add(&jobs);
+    ledger.cohorts().add_behind(&run, 2, jobs).await.unwrap();
+    assert_eq!(ledger.cohorts().seal_led(&run, &stats, &[5, 8, 7]).await.unwrap(), 5);
+    let places = ledger.cohorts().jobs(&run, CohortPart::All, 0, 9).await.unwrap();
+    let places: Vec<(i64, &str)> = places.iter().map(|job| (job.ord, job.id.as_str())).collect();
+    assert_eq!(places, [(1, "2"), (2, "4"), (3, "0"), (4, "1"), (6, "3")]);
+    let kept = ledger.runs().get(&run).await.unwrap();
+    assert_eq!(kept.intent.options.rollout, rule);
+    assert_eq!(kept.rollout.map(|state| state.canary_end), Some(2));
 }

@@ -139,6 +139,8 @@ pub enum ScanMode {
     /// For the record of a cohort: rows that arrive meanwhile are not among them, and of each there is what
     /// [`super::Frozen::of`] keeps.
     Cohort,
+    /// The same, with the other columns of a light row.
+    CohortRows,
 }
 
 /// A light row with its place in the order it was read in.

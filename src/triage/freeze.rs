@@ -1,6 +1,7 @@
 //! Freezing: from a scope to a plan. The ids go into the ledger a step at a time, so that memory stays flat.
 
 mod collect;
+mod rollout_notes;
 
 use thiserror::Error;
 
@@ -15,9 +16,10 @@ use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow};
+use crate::domain::rollout::canary::CanaryJob;
 use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
-use crate::ledger::{CohortPart, Ledger, LedgerError, RunId, RunIntent, Whose};
+use crate::ledger::{CohortPart, CohortStats, Ledger, LedgerError, RunId, RunIntent, Whose};
 use crate::store::{Availability, Budget, Identity, Outdated, SourceError, StoreExt};
 
 /// Values of a split that are listed; the rest is summed up.
@@ -166,6 +168,9 @@ async fn check_ask(
     if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
         return Err(PlanError::Disabled(reason));
     }
+    if let Some(reason) = rollout_notes::refusal(desk, ask) {
+        return Err(PlanError::Disabled(reason));
+    }
     Ok((notes, database))
 }
 
@@ -299,6 +304,21 @@ fn why_empty(ask: &Ask, run: &RunId, left_out: LeftOut, unfit: &[(u64, String)])
     PlanError::Empty(ask.action, run.clone())
 }
 
+/// Closes the cohort, its canary jobs first where it has some; how many jobs it has.
+async fn seal(
+    ledger: &Ledger,
+    ask: &Ask,
+    run: &RunId,
+    census: &CohortStats,
+    canary: &[CanaryJob],
+) -> Result<u64, LedgerError> {
+    if ask.options.rollout.is_none() {
+        return ledger.cohorts().seal_counted(run, census).await;
+    }
+    let places: Vec<i64> = canary.iter().map(|job| job.place).collect();
+    ledger.cohorts().seal_led(run, census, &places).await
+}
+
 async fn plan(
     desk: &StoreContext,
     ledger: &Ledger,
@@ -308,8 +328,8 @@ async fn plan(
     budget: &Budget,
     gathered: CollectedCohort,
 ) -> Result<Plan, PlanError> {
-    let CollectedCohort { census, left_out, cautions } = gathered;
-    let count = ledger.cohorts().seal_counted(run, &census).await?;
+    let CollectedCohort { census, left_out, cautions, canary } = gathered;
+    let count = seal(ledger, ask, run, &census, &canary).await?;
     let unfit: Vec<(u64, String)> = left_out.unfit.iter().map(|(because, left)| reason(because, *left)).collect();
     if count == 0 {
         return Err(why_empty(ask, run, left_out, &unfit));
@@ -328,6 +348,7 @@ async fn plan(
     told.extend(unfit.iter().map(|(n, because)| format!("{} left out: {because}", grouped(*n))));
     told.extend(cautions.iter().map(|(caution, n)| format!("{} of them: {caution}", grouped(*n))));
     told.extend(plan_notes::warnings(ask, &split, &left_out.missing, count));
+    told.extend(rollout_notes::warning(desk, &ask.options, count));
     let outlook = match ask.options.undoes {
         Some(_) => undo::preview(desk, ledger, run, budget, &mut |_| {}).await?,
         None => Vec::new(),
@@ -338,6 +359,7 @@ async fn plan(
         true => plan_notes::what_remains(ledger.snapshots().kept_elsewhere(whose, run).await?),
         false => Vec::new(),
     };
+    notes.extend(rollout_notes::notes(&ask.options, &canary));
     if ask.action == Action::Replay && desk.store.info().capabilities.undo_needs_copies {
         notes.push(plan_notes::undo_note(&ask.options, count));
     }
@@ -350,6 +372,7 @@ async fn plan(
             by_error: plan_notes::shares(&split.by_error, count),
             by_class: plan_notes::shares(&split.by_class, count),
             span: split.span,
+            canary,
         },
         sample,
         warnings: told,

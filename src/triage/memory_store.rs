@@ -93,7 +93,7 @@ impl Store for MemoryStore {
     /// A cohort comes in steps of seven rows.
     fn scan<'a>(&'a self, query: PageQuery, mode: ScanMode, _: &'a Budget) -> BoxFuture<'a, Result<Page>> {
         Box::pin(async move {
-            if mode != ScanMode::Cohort {
+            if !matches!(mode, ScanMode::Cohort | ScanMode::CohortRows) {
                 return Ok(self.with(|data| data.page(&query)));
             }
             let page = self.with(|data| {
@@ -207,7 +207,7 @@ impl Store for MemoryStore {
                 let known =
                     |id: &JobId| !self.info.capabilities.outcomes_need_copies || kept.iter().any(|(of, _)| of == id);
                 let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten && known(id) {
-                    true => ReplayOutcome::Waiting,
+                    true => data.workers.as_ref().map_or(ReplayOutcome::Waiting, |outcome| outcome(number(id))),
                     false => ReplayOutcome::Gone(GoneMeaning::Deleted),
                 };
                 ids.iter().map(|id| (id.clone(), fate(id).into())).collect()

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::StoreContext;
 use crate::domain::job::JobId;
 use crate::domain::outcome::{ObservedOutcome, OutcomeCounts, ReplayOutcome};
+use crate::domain::rollout::evidence::Evidence;
 use crate::ledger::{Ledger, ReplayedJob, RunId};
 use crate::store::{Budget, SourceError};
 use crate::triage::freeze::PlanError;
@@ -71,7 +72,8 @@ impl OutcomePoll {
             if budget.cancel.is_cancelled() {
                 return Err(SourceError::Cancelled.into());
             }
-            let changed = if jobs.is_empty() { Vec::new() } else { self.ask(desk, ledger, &jobs, budget).await? };
+            let changed =
+                if jobs.is_empty() { Vec::new() } else { ask(desk, ledger, &self.run, &jobs, budget).await? };
             if !changed.is_empty() {
                 ledger.outcomes().record(&self.run, &changed, desk.store.clock()).await?;
             }
@@ -86,40 +88,71 @@ impl OutcomePoll {
     pub fn is_through(&self) -> bool {
         self.after == 0
     }
+}
 
-    /// The outcomes of these jobs that are other than those that are kept.
-    async fn ask(
-        &self,
-        desk: &StoreContext,
-        ledger: &Ledger,
-        jobs: &[ReplayedJob],
-        budget: &Budget,
-    ) -> Result<Vec<(i64, ObservedOutcome)>, PlanError> {
-        let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-        let later = ledger.outcomes().from_later_runs(&self.run, &ids).await?;
-        let mut known: HashMap<JobId, ObservedOutcome> =
-            later.into_iter().map(|(id, outcome)| (id, outcome.into())).collect();
-        let ids: Vec<JobId> = ids.into_iter().filter(|id| !known.contains_key(id)).collect();
-        let kept = match desk.store.info().capabilities.outcomes_need_copies {
-            true => ledger.snapshots().get(&self.run, &ids).await?,
-            false => Vec::new(),
-        };
-        let told: HashMap<JobId, ObservedOutcome> = match ids.is_empty() {
-            true => HashMap::new(),
-            false => desk.store.outcomes(&ids, &kept, budget).await?.into_iter().collect(),
-        };
-        known.extend(told);
-        let mut changed = Vec::new();
-        for job in jobs {
-            let ObservedOutcome { outcome, dead_row } =
-                known.remove(&job.id).unwrap_or_else(|| ReplayOutcome::Unknown.into());
-            let outcome = job.last.as_ref().map_or_else(|| outcome.clone(), |last| last.followed_by(outcome.clone()));
-            if job.last.as_ref() != Some(&outcome) {
-                changed.push((job.ord, ObservedOutcome { outcome, dead_row }));
-            }
+/// The outcomes of these jobs that are other than those that are kept.
+async fn ask(
+    desk: &StoreContext,
+    ledger: &Ledger,
+    run: &RunId,
+    jobs: &[ReplayedJob],
+    budget: &Budget,
+) -> Result<Vec<(i64, ObservedOutcome)>, PlanError> {
+    let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
+    let later = ledger.outcomes().from_later_runs(run, &ids).await?;
+    let mut known: HashMap<JobId, ObservedOutcome> =
+        later.into_iter().map(|(id, outcome)| (id, outcome.into())).collect();
+    let ids: Vec<JobId> = ids.into_iter().filter(|id| !known.contains_key(id)).collect();
+    let kept = match desk.store.info().capabilities.outcomes_need_copies {
+        true => ledger.snapshots().get(run, &ids).await?,
+        false => Vec::new(),
+    };
+    let told: HashMap<JobId, ObservedOutcome> = match ids.is_empty() {
+        true => HashMap::new(),
+        false => desk.store.outcomes(&ids, &kept, budget).await?.into_iter().collect(),
+    };
+    known.extend(told);
+    let mut changed = Vec::new();
+    for job in jobs {
+        let ObservedOutcome { outcome, dead_row } =
+            known.remove(&job.id).unwrap_or_else(|| ReplayOutcome::Unknown.into());
+        let outcome = job.last.as_ref().map_or_else(|| outcome.clone(), |last| last.followed_by(outcome.clone()));
+        if job.last.as_ref() != Some(&outcome) {
+            changed.push((job.ord, ObservedOutcome { outcome, dead_row }));
         }
-        Ok(changed)
     }
+    Ok(changed)
+}
+
+/// What the outcomes of the jobs at these places of a run say of the others. What has changed is kept.
+///
+/// # Errors
+/// As [`OutcomePoll::poll`].
+pub async fn gather_evidence(
+    desk: &StoreContext,
+    ledger: &Ledger,
+    run: &RunId,
+    places: &[i64],
+    budget: &Budget,
+) -> Result<Evidence, PlanError> {
+    let can_tell = desk.store.info().capabilities.outcomes_unknown.is_none();
+    let mut evidence = Evidence::default();
+    for places in places.chunks(STEP) {
+        let mut jobs = ledger.outcomes().jobs_at(run, places).await?;
+        let is_open = |job: &&ReplayedJob| !job.last.as_ref().is_some_and(ReplayOutcome::is_final);
+        let open: Vec<ReplayedJob> = jobs.iter().filter(is_open).filter(|_| can_tell).cloned().collect();
+        let changed = if open.is_empty() { Vec::new() } else { ask(desk, ledger, run, &open, budget).await? };
+        if !changed.is_empty() {
+            ledger.outcomes().record(run, &changed, desk.store.clock()).await?;
+        }
+        let mut changed: HashMap<i64, ReplayOutcome> =
+            changed.into_iter().map(|(ord, seen)| (ord, seen.outcome)).collect();
+        for job in &mut jobs {
+            let outcome = changed.remove(&job.ord).or_else(|| job.last.take());
+            evidence.add(&outcome.unwrap_or(ReplayOutcome::Unknown));
+        }
+    }
+    Ok(evidence)
 }
 
 /// Asks once about every job of a run whose outcome can still change.

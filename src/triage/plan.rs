@@ -3,6 +3,7 @@
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, JobRow};
+use crate::domain::rollout::canary::CanaryJob;
 use crate::domain::run_options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -60,6 +61,8 @@ pub struct CohortBreakdown {
     pub by_class: Vec<CohortShare>,
     /// Oldest and newest death among them.
     pub span: Option<(Timestamp, Timestamp)>,
+    /// The jobs that are replayed first, where that was asked for.
+    pub canary: Vec<CanaryJob>,
 }
 
 /// A part of a cohort.

@@ -14,6 +14,7 @@ use super::model::{RunId, RunState};
 use super::runs::at_work;
 use crate::db::Bind;
 use crate::domain::job::JobId;
+use crate::domain::rollout::RolloutState;
 use crate::domain::text::Untrusted;
 use crate::store::Frozen;
 
@@ -33,9 +34,18 @@ impl Cohorts<'_> {
     /// # Errors
     /// As [`Runs::create`](super::Runs::create); [`super::LedgerError::WrongState`] once the run is sealed.
     pub async fn add(self, run: &RunId, jobs: Vec<Frozen>) -> Result<()> {
+        self.add_behind(run, 0, jobs).await
+    }
+
+    /// As [`Cohorts::add`], and leaves the first `reserved` places of the run to its canary jobs.
+    ///
+    /// # Errors
+    /// As [`Cohorts::add`].
+    pub async fn add_behind(self, run: &RunId, reserved: i64, jobs: Vec<Frozen>) -> Result<()> {
         let mut tx = self.home.begin_unsynced().await?;
         let seq = at_work(&mut tx, run, &[RunState::Freezing], "added to").await?;
-        let last = tx.number("SELECT coalesce(max(ord), 0) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
+        let last =
+            tx.number("SELECT coalesce(max(ord), 0) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?.max(reserved);
         tx.insert("{run_jobs}", &COLUMNS, jobs, |nth, job| frozen_row(seq, last + 1 + nth as i64, job)).await?;
         tx.commit().await
     }
@@ -45,7 +55,7 @@ impl Cohorts<'_> {
     /// # Errors
     /// As [`Cohorts::add`].
     pub async fn seal(self, run: &RunId) -> Result<u64> {
-        self.seal_but(run, None).await
+        self.seal_but(run, None, None).await
     }
 
     /// As [`Cohorts::seal`], of a cohort all of which was counted: the record is not searched for what cannot be there.
@@ -53,11 +63,20 @@ impl Cohorts<'_> {
     /// # Errors
     /// As [`Cohorts::add`].
     pub async fn seal_counted(self, run: &RunId, census: &CohortStats) -> Result<u64> {
-        self.seal_but(run, census.doubtful()).await
+        self.seal_but(run, census.doubtful(), None).await
+    }
+
+    /// As [`Cohorts::seal_counted`], of a run that proves itself: the jobs at the places `canary` become the first ones, which
+    /// [`Cohorts::add_behind`] left free.
+    ///
+    /// # Errors
+    /// As [`Cohorts::add`].
+    pub async fn seal_led(self, run: &RunId, census: &CohortStats, canary: &[i64]) -> Result<u64> {
+        self.seal_but(run, census.doubtful(), Some(canary)).await
     }
 
     /// Only jobs of `doubtful`, where it is given, can be in the cohort more than once.
-    async fn seal_but(self, run: &RunId, doubtful: Option<&[JobId]>) -> Result<u64> {
+    async fn seal_but(self, run: &RunId, doubtful: Option<&[JobId]>, canary: Option<&[i64]>) -> Result<u64> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Freezing], "sealed").await?;
         let twice = match doubtful {
@@ -77,6 +96,9 @@ impl Cohorts<'_> {
             )
             .await?;
         }
+        if let Some(places) = canary {
+            lead(&mut tx, seq, places).await?;
+        }
         let planned = tx.number("SELECT count(*) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
         tx.execute(
             "UPDATE {runs} SET state = ?2, planned = ?3 WHERE seq = ?1",
@@ -86,6 +108,17 @@ impl Cohorts<'_> {
         tx.commit().await?;
         Ok(u64::try_from(planned).unwrap_or_default())
     }
+}
+
+/// Makes the jobs at these places the first ones of the run.
+async fn lead(tx: &mut LedgerTx<'_>, run: i64, places: &[i64]) -> Result<()> {
+    let mut moved = 0;
+    for place in places {
+        let sql = "UPDATE {run_jobs} SET ord = ?3 WHERE run = ?1 AND ord = ?2";
+        moved += i64::from(tx.execute(sql, [int(run), int(*place), int(moved + 1)]).await? > 0);
+    }
+    let state = RolloutState::starting(moved).to_json();
+    tx.execute("UPDATE {runs} SET rollout = ?2 WHERE seq = ?1", [int(run), text(state)]).await.map(drop)
 }
 
 /// The ids of jobs that are in a cohort more than once.

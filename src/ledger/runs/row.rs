@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use super::tally;
 use crate::domain::action::Action;
 use crate::domain::outcome::OutcomeCounts;
+use crate::domain::rollout::RolloutState;
 use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 use crate::ledger::backend::RowCells;
@@ -15,7 +16,8 @@ use crate::ledger::model::{LedgerLocation, Operator, Run, RunId, RunIntent, RunS
 
 /// What is read of a run, in the order of [`RunRow::decode`].
 pub(super) const HEAD: &str = "r.seq, r.id, r.action, r.source, r.store, r.filter, r.resolved, r.reason, r.os_user, r.database_user, \
-                    r.host, r.ssh_client, r.options, r.frozen_at, r.state, r.started_at, r.ended_at, r.planned, r.outcomes";
+                    r.host, r.ssh_client, r.options, r.frozen_at, r.state, r.started_at, r.ended_at, r.planned, r.outcomes, \
+                    r.rollout";
 
 /// A row of `runs`.
 pub(super) struct RunRow {
@@ -27,6 +29,7 @@ pub(super) struct RunRow {
     ended_at: Option<Timestamp>,
     planned: u64,
     outcomes: Option<OutcomeCounts>,
+    rollout: Option<RolloutState>,
     /// Running, and nobody executes it.
     is_left: bool,
 }
@@ -63,12 +66,13 @@ impl RunRow {
             ended_at: row.maybe_int()?.map(Timestamp),
             planned: row.count()?,
             outcomes: row.maybe_text()?.and_then(|kept| OutcomeCounts::from_json(&kept)),
+            rollout: row.maybe_text()?.and_then(|kept| RolloutState::from_json(&kept)),
             is_left: row.int()? == 1,
         })
     }
 
     pub(super) fn with(self, sums: &mut HashMap<i64, RunTally>, place: LedgerLocation) -> Run {
-        let Self { seq, id, intent, state, started_at, ended_at, planned, outcomes, is_left } = self;
+        let Self { seq, id, intent, state, started_at, ended_at, planned, outcomes, rollout, is_left } = self;
         let tally = match state {
             RunState::Planned | RunState::Dismissed => {
                 RunTally { planned, not_started: planned, ..RunTally::default() }
@@ -76,7 +80,7 @@ impl RunRow {
             _ => sums.remove(&seq).map(tally::shortened).unwrap_or_default(),
         };
         let state = if is_left { RunState::Stopped } else { state };
-        Run { id, place, intent, state, started_at, ended_at, tally, outcomes }
+        Run { id, place, intent, state, started_at, ended_at, tally, outcomes, rollout }
     }
 }
 

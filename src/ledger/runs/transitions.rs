@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::lock::renew;
 use super::row::stored_intent;
 use super::{Runs, id, tally};
+use crate::domain::rollout::RolloutState;
 use crate::domain::time::Timestamp;
 use crate::ledger::backend::{Backend, LedgerTx, RowCells, int, maybe, text};
 use crate::ledger::error::{LedgerError, Result};
@@ -121,6 +122,17 @@ impl Runs<'_> {
         .await?;
         tx.commit().await?;
         self.get(run).await
+    }
+
+    /// Writes down how far a run has come that proves itself. The caller executes it.
+    ///
+    /// # Errors
+    /// As [`Runs::create`]; [`LedgerError::WrongState`] where it is not running.
+    pub async fn set_rollout(self, run: &RunId, state: &RolloutState) -> Result<()> {
+        let mut tx = self.ledger.home.begin().await?;
+        let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
+        tx.execute("UPDATE {runs} SET rollout = ?2 WHERE seq = ?1", [int(seq), text(state.to_json())]).await?;
+        tx.commit().await
     }
 
     /// Dismisses a plan that was not confirmed. The run stays on record, with its number of jobs but without their ids.

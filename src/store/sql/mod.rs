@@ -154,7 +154,8 @@ impl Store for SqlStore {
             ScanMode::Screen(screen) => logged("search", reader.search_page(query, screen, budget), rows),
             ScanMode::Arguments => logged("arguments", reader.read_arguments(query, false, budget), rows),
             ScanMode::Comparison => logged("comparison", reader.read_arguments(query, true, budget), rows),
-            ScanMode::Cohort => logged("freeze", reader.read_cohort(query, budget), rows),
+            ScanMode::Cohort => logged("freeze", reader.read_cohort(query, true, budget), rows),
+            ScanMode::CohortRows => logged("freeze", reader.read_cohort(query, false, budget), rows),
         }
     }
 

@@ -15,10 +15,12 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
 use crate::domain::redact::Masker;
+use crate::domain::rollout::canary::{CanaryJob, CanaryPicker};
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
 use crate::store::{
-    Budget, Cursor, Frozen, Identity, Ineligible, Page, PageQuery, ScanMode, Scanned, SourceError, Store, StoreExt,
+    Budget, Cursor, Entry, Frozen, Identity, Ineligible, Page, PageQuery, ScanMode, Scanned, SourceError, Store,
+    StoreExt,
 };
 use crate::triage::ledger_filter::{RunRows, RunTerms};
 use crate::triage::plan::ActionScope;
@@ -52,6 +54,7 @@ pub(super) struct Freezer<'a> {
     collected: CollectedCohort,
     progress: FreezeProgress,
     guard: ReplayLimit<'a>,
+    canary: Option<CanaryChoice>,
     masker: Masker,
     on_progress: Tell<'a>,
 }
@@ -68,6 +71,39 @@ pub(super) struct CollectedCohort {
     pub left_out: LeftOut,
     /// What is to be said of some jobs of the cohort, each with their number.
     pub cautions: BTreeMap<String, u64>,
+    /// The jobs that are replayed first, where that was asked for.
+    pub canary: Vec<CanaryJob>,
+}
+
+/// The choice of canary jobs, while the cohort grows.
+struct CanaryChoice {
+    /// Places at the start of the run that are left to them.
+    reserved: i64,
+    picker: CanaryPicker,
+    /// The rows that were read last, of which some become part of the cohort.
+    rows: HashMap<JobId, CanaryJob>,
+}
+
+impl CanaryChoice {
+    fn new(n: u64) -> Self {
+        let picker = CanaryPicker::new(usize::try_from(n).unwrap_or(usize::MAX));
+        Self { reserved: i64::try_from(n).unwrap_or(i64::MAX), picker, rows: HashMap::new() }
+    }
+
+    fn read(&mut self, entries: &[Entry]) {
+        self.rows.extend(entries.iter().map(|entry| (entry.row.id.clone(), CanaryJob::of(0, &entry.row))));
+    }
+
+    /// These jobs become part of the cohort, behind `before` others.
+    fn take(&mut self, jobs: &[Frozen], before: u64) {
+        let first = self.reserved + 1 + i64::try_from(before).unwrap_or(i64::MAX);
+        for (job, place) in jobs.iter().zip(first..) {
+            if let Some(known) = self.rows.remove(&job.id) {
+                self.picker.add(&CanaryJob { place, ..known });
+            }
+        }
+        self.rows.clear();
+    }
 }
 
 /// Jobs of a scope that are not in the cohort.
@@ -150,6 +186,7 @@ impl<'a> Freezer<'a> {
             collected: CollectedCohort::default(),
             progress: NOTHING,
             guard: ReplayLimit::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
+            canary: ask.options.rollout.and_then(|rule| rule.canary).map(CanaryChoice::new),
             masker: Masker::new(Arc::clone(&desk.redactor)),
             on_progress,
         }
@@ -176,6 +213,7 @@ impl<'a> Freezer<'a> {
         self.write(0).await?;
         self.collected.left_out.missing = missing;
         self.collected.left_out.barred = self.guard.barred;
+        self.collected.canary = self.canary.take().map(|canary| canary.picker.choose()).unwrap_or_default();
         Ok(self.collected)
     }
 
@@ -194,7 +232,8 @@ impl<'a> Freezer<'a> {
             let (into, steps) = mpsc::channel(AHEAD);
             let mut reading = JoinSet::new();
             let store = Arc::clone(&self.desk.store);
-            reading.spawn(read_on(store, asked.clone(), cursor, self.left, self.budget.clone(), into));
+            let mode = if self.canary.is_some() { ScanMode::CohortRows } else { ScanMode::Cohort };
+            reading.spawn(read_on(store, (asked.clone(), mode), cursor, self.left, self.budget.clone(), into));
             (next, ()) = tokio::try_join!(ended(reading), self.write_down(filter, terms.as_ref(), steps))?;
         }
         Ok(Missing::default())
@@ -208,6 +247,9 @@ impl<'a> Freezer<'a> {
     ) -> Result<(), PlanError> {
         while let Some(Page { entries, scanned, .. }) = steps.recv().await {
             self.check()?;
+            if let Some(canary) = &mut self.canary {
+                canary.read(&entries);
+            }
             let jobs: Vec<Frozen> = entries.into_iter().map(Frozen::of).collect();
             let Scanned { rows, share } = scanned.unwrap_or(Scanned { rows: jobs.len() as u64, share: 0.0 });
             let jobs = match terms {
@@ -238,6 +280,9 @@ impl<'a> Freezer<'a> {
                 let n = chunk.len().saturating_sub(found.len()) as u64;
                 // A row may spell its key otherwise than it was typed: then which are not there cannot be told.
                 missing.add(if named.n == n { named } else { Missing { n, first: Vec::new() } });
+            }
+            if let Some(canary) = &mut self.canary {
+                canary.read(&found);
             }
             self.progress.examined += chunk.len() as u64;
             self.progress.share = (self.progress.examined as f32 / of.max(1) as f32).min(1.0);
@@ -305,6 +350,9 @@ impl<'a> Freezer<'a> {
 
     async fn take(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if let Some(canary) = &mut self.canary {
+            canary.take(&jobs, self.progress.frozen);
+        }
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
         for (caution, jobs) in self.desk.store.plan().cautions(self.action, &ids, self.budget).await? {
             *self.collected.cautions.entry(caution).or_default() += jobs;
@@ -324,7 +372,8 @@ impl<'a> Freezer<'a> {
     /// Writes what was gathered where it is `enough`.
     async fn write(&mut self, enough: usize) -> Result<(), PlanError> {
         if self.gathered.len() >= enough.max(1) {
-            self.ledger.cohorts().add(self.run, take(&mut self.gathered)).await?;
+            let reserved = self.canary.as_ref().map_or(0, |canary| canary.reserved);
+            self.ledger.cohorts().add_behind(self.run, reserved, take(&mut self.gathered)).await?;
         }
         Ok(())
     }
@@ -347,7 +396,7 @@ async fn ended(mut reading: JoinSet<Result<Option<Cursor>, PlanError>>) -> Resul
 /// Reads jobs from a cursor on, a step at a time, until there are so many or no more; from where they go on.
 async fn read_on(
     store: Arc<dyn Store>,
-    filter: Filter,
+    (filter, mode): (Filter, ScanMode),
     mut cursor: Cursor,
     most: u64,
     budget: Budget,
@@ -355,7 +404,7 @@ async fn read_on(
 ) -> Result<Option<Cursor>, PlanError> {
     let mut jobs = 0;
     loop {
-        let step = store.scan(PageQuery::cohort(&filter, cursor), ScanMode::Cohort, &budget).await?;
+        let step = store.scan(PageQuery::cohort(&filter, cursor), mode, &budget).await?;
         jobs += step.entries.len() as u64;
         let next = step.next.clone();
         if into.send(step).await.is_err() {

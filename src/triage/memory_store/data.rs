@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::{JobId, JobRow, State};
+use crate::domain::outcome::ReplayOutcome;
 use crate::domain::time::Timestamp;
 use crate::store::*;
 
@@ -36,6 +37,9 @@ pub(crate) struct Row {
 
 /// Something that is yet to happen.
 pub(crate) type Then = BoxFuture<'static, ()>;
+
+/// The outcome of a replayed job.
+pub(crate) type Workers = Box<dyn Fn(u64) -> ReplayOutcome + Send>;
 
 #[derive(Default)]
 pub(crate) struct Data {
@@ -69,6 +73,8 @@ pub(crate) struct Data {
     pub(crate) identity: Option<Identity>,
     /// A fault of the store: it acts on jobs that are not dead any more.
     pub(crate) acts_twice: bool,
+    /// What workers make of a replayed job; without them it waits.
+    pub(crate) workers: Option<Workers>,
     /// Bytes that what is kept of a row has more than it needs.
     pub(crate) padding: usize,
 }

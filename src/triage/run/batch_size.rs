@@ -81,6 +81,16 @@ impl RateLimit {
         Self { rate: rate.filter(|rate| rate.is_finite() && *rate > 0.0), free_at: None }
     }
 
+    /// Keeps to another rate from now on.
+    pub(super) fn set(&mut self, rate: Option<f64>) {
+        self.rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0);
+    }
+
+    /// The jobs a second that it keeps to.
+    pub(super) fn get(self) -> Option<f64> {
+        self.rate
+    }
+
     /// The most jobs that a batch may have: one second's worth.
     pub(super) fn cap(self, size: usize) -> usize {
         self.rate.map_or(size, |rate| size.min((rate.ceil() as usize).max(1)))

@@ -21,11 +21,11 @@ const REFUSALS: u32 = 2;
 const SWEEP: usize = 200;
 
 /// How many jobs the next batch has, and when it may start.
-struct BatchLimits {
-    size: BatchSize,
-    rate: RateLimit,
+pub(super) struct BatchLimits {
+    pub(super) size: BatchSize,
+    pub(super) rate: RateLimit,
     /// The most jobs of a batch, whatever else allows.
-    cap: usize,
+    pub(super) cap: usize,
 }
 
 impl BatchLimits {
@@ -39,6 +39,7 @@ impl RunExecutor<'_> {
     /// Every job that no batch has named yet.
     pub(super) async fn pass(&mut self) -> Result<(), StopReason> {
         let mut limits = self.limits();
+        let mut watch = self.watch_outcomes(&mut limits);
         let (mut refusals, mut named) = (0, None);
         // What was in doubt is behind us.
         self.applier.destination.as_ref().map(|destination| destination.accepted());
@@ -52,9 +53,14 @@ impl RunExecutor<'_> {
             let answer = self.ask_named(&ids, false).await?;
             limits.size.took(ids.len(), answer.elapsed);
             // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
-            let at_once = self.context.control.wish() == Wish::Go && limits.rate.wait(Instant::now()).is_zero();
+            let is_due = watch.as_ref().is_some_and(|watch| watch.is_due(Instant::now()));
+            let at_once =
+                !is_due && self.context.control.wish() == Wish::Go && limits.rate.wait(Instant::now()).is_zero();
             let next = if at_once && !self.applier.goes_through_others() { limits.jobs() } else { 0 };
             named = self.record(UnrecordedBatch { no, ids, answer }, next).await?;
+            if let Some(watch) = watch.as_mut().filter(|_| is_due) {
+                self.check_outcomes(watch, &mut limits).await?;
+            }
             // A batch of which the destination was given nothing says nothing of it.
             refusals = match self.applier.destination.as_ref().and_then(|destination| destination.accepted()) {
                 Some(true) => 0,
@@ -65,7 +71,7 @@ impl RunExecutor<'_> {
         }
     }
 
-    fn limits(&self) -> BatchLimits {
+    pub(super) fn limits(&self) -> BatchLimits {
         let spread = self.context.spread();
         let defers = self.context.desk.store.info().capabilities.defers;
         let most = self.context.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.context.options.batch);
@@ -82,7 +88,7 @@ impl RunExecutor<'_> {
     }
 
     /// Names the next batch when its time has come; `None` when every job was named.
-    async fn begin(&self, limits: &BatchLimits) -> Result<Option<(BatchNo, Vec<JobId>)>, StopReason> {
+    pub(super) async fn begin(&self, limits: &BatchLimits) -> Result<Option<(BatchNo, Vec<JobId>)>, StopReason> {
         if self.context.report.counts().tally.not_started == 0 {
             return Ok(None);
         }
@@ -100,7 +106,7 @@ impl RunExecutor<'_> {
     }
 
     /// Takes in that `jobs`, the last that were named, are worked on from now.
-    fn set_out(&mut self, jobs: usize, rate: &mut RateLimit) {
+    pub(super) fn set_out(&mut self, jobs: usize, rate: &mut RateLimit) {
         let before = {
             let tally = &self.context.report.counts().tally;
             (tally.planned - tally.not_started).saturating_sub(jobs as u64)
@@ -123,7 +129,7 @@ impl RunExecutor<'_> {
     }
 
     /// Jobs a second at the most: what was asked for now or with the plan, and what spreads the replay itself.
-    fn rate(&self, spread: Option<Spread>) -> Option<f64> {
+    pub(super) fn rate(&self, spread: Option<Spread>) -> Option<f64> {
         let asked = self.context.options.rate.or(self.context.run.intent.options.pacing.rate);
         let spread = spread.map(Spread::rate);
         [asked, spread].into_iter().flatten().reduce(f64::min)

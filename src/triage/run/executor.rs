@@ -8,6 +8,7 @@ use super::context::RunContext;
 use super::control::RunControl;
 use super::erase::KeptRowEraser;
 use super::progress::UnrecordedBatch;
+use super::rollout::RolloutRun;
 use super::schedule::Schedule;
 use super::stop_reason::StopReason;
 use super::{Receipt, RunError, RunOptions, preflight};
@@ -66,7 +67,8 @@ async fn execute_held(
     };
     log::run_began(&run.0, record.intent.action.word(), tally.planned);
     let context = RunContext::new(desk, ledger, &record, options, control, progress, tally);
-    let mut executor = RunExecutor { context: &context, applier: BatchApplier::new(&context, validator) };
+    let applier = BatchApplier::new(&context, validator);
+    let mut executor = RunExecutor { context: &context, applier, rollout: RolloutRun::of(&record) };
     let worked = match prepared {
         Ok(()) => executor.work().await,
         unprepared => unprepared,
@@ -132,6 +134,8 @@ pub(super) type Alike = Vec<(Standing, Vec<JobId>)>;
 pub(super) struct RunExecutor<'a> {
     pub(super) context: &'a RunContext<'a>,
     pub(super) applier: BatchApplier<'a>,
+    /// The rule by which the run proves itself, where it has one.
+    pub(super) rollout: Option<RolloutRun>,
 }
 
 impl RunExecutor<'_> {
@@ -151,6 +155,7 @@ impl RunExecutor<'_> {
             .await?;
         self.resolve_doubts().await?;
         KeptRowEraser { context: self.context }.erase_again().await?;
+        self.replay_canary().await?;
         self.pass().await?;
         self.sweep().await?;
         // A record in the source may have lost the answer to an entry of its own; it can always tell what took effect.

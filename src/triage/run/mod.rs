@@ -11,6 +11,7 @@ mod executor;
 mod preflight;
 mod progress;
 mod reconcile;
+mod rollout;
 mod schedule;
 mod stop_reason;
 #[cfg(test)]
@@ -49,6 +50,10 @@ pub struct RunOptions {
     pub patience: Duration,
     /// The wait before the second try of what failed; later ones double, up to fifty times this.
     pub retry: Duration,
+    /// Whether the operator lets the jobs behind the canary follow, whatever their outcomes are.
+    pub skip_gate: bool,
+    /// How often the gate asks for outcomes. Later the run asks as often, and a rate that grows does so at each fifth time.
+    pub outcome_interval: Duration,
 }
 
 impl Default for RunOptions {
@@ -63,6 +68,8 @@ impl Default for RunOptions {
             statement: Duration::from_secs(10),
             patience: Duration::from_secs(600),
             retry: Duration::from_millis(200),
+            skip_gate: false,
+            outcome_interval: Duration::from_secs(1),
         }
     }
 }

@@ -4,6 +4,7 @@ mod destinations;
 mod edges;
 mod interrupted;
 mod refusals;
+mod rollout;
 mod validated;
 
 use std::sync::Arc;

@@ -267,6 +267,7 @@ fn run(id: &str) -> Run {
         ended_at: None,
         tally,
         outcomes: None,
+        rollout: None,
     }
 }
 

@@ -120,10 +120,10 @@ impl<'s> Reader<'s> {
     }
 
     /// The next jobs of a cohort, with what the record keeps of them.
-    pub(crate) async fn read_cohort(self, query: PageQuery, budget: &Budget) -> Result<Page> {
+    pub(crate) async fn read_cohort(self, query: PageQuery, record_only: bool, budget: &Budget) -> Result<Page> {
         let mut judge = WhereClause::new(&self.context.layout, &query.filter, self.context.server_now());
         // What is judged in memory is judged by all the light columns.
-        judge.extras.record_only = judge.rest.is_none();
+        judge.extras.record_only = record_only && judge.rest.is_none();
         judge.extras.lineage = true;
         let mut scan = self.scan(&judge, query.sort, budget);
         scan.outlook = self.estimate(&scan).await?;

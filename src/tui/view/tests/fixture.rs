@@ -308,6 +308,7 @@ pub fn plan(confirm: Confirm) -> Plan {
         filter: Some("error:/Timeout/ at:>=2026-11-20T01:12:13Z".into()),
         count: 60_351,
         breakdown: CohortBreakdown {
+            canary: Vec::new(),
             by_error: NIGHT.iter().map(|k| share(k, k.0)).collect(),
             by_class: NIGHT.iter().take(4).map(|k| share(k, k.1)).collect(),
             span: Some((ago(7_500), ago(1))),
@@ -379,6 +380,7 @@ pub fn run() -> Run {
             died_by_class: vec![(Some("Net::ReadTimeout".into()), 20), (Some("KeyError".into()), 7)],
             ..OutcomeCounts::default()
         }),
+        rollout: None,
     }
 }
 

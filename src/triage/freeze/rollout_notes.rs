@@ -1,0 +1,82 @@
+//! What a plan says of the rule by which its run proves itself.
+
+use std::collections::HashSet;
+
+use super::Ask;
+use crate::domain::action::Action;
+use crate::domain::histogram::{grouped, jobs};
+use crate::domain::rollout::canary::CanaryJob;
+use crate::domain::run_options::Options;
+use crate::domain::time::exact_span;
+use crate::triage::StoreContext;
+
+/// Canary jobs whose ids are told.
+const IDS: usize = 5;
+
+/// Why the rule cannot be kept here; `None` when it can.
+pub(super) fn refusal(desk: &StoreContext, ask: &Ask) -> Option<String> {
+    let rule = ask.options.rollout?;
+    if ask.action != Action::Replay {
+        return Some(format!("{} has no outcome that could stop it", ask.action.with_article()));
+    }
+    let why = desk.store.info().capabilities.outcomes_unknown.as_ref()?;
+    let no = || format!("the outcome of replayed jobs is unknown here, so nothing could stop the run: {why}");
+    rule.canary.is_none().then(no)
+}
+
+/// What speaks against the rule.
+pub(super) fn warning(desk: &StoreContext, options: &Options, count: u64) -> Option<String> {
+    options.rollout?;
+    let capabilities = &desk.store.info().capabilities;
+    if let Some(why) = &capabilities.outcomes_unknown {
+        return Some(format!("the gate will ask you, because the outcome of replayed jobs is unknown here: {why}"));
+    }
+    let is_blind = capabilities.outcomes_need_copies && !options.keeps(Action::Replay, count);
+    is_blind.then(|| "some outcomes are only known with --keep: without it failures may not stop the run".to_owned())
+}
+
+/// What the rule means for this cohort.
+pub(super) fn notes(options: &Options, canary: &[CanaryJob]) -> Vec<String> {
+    let Some(rule) = options.rollout else { return Vec::new() };
+    let mut notes = Vec::new();
+    if rule.canary.is_some() && !canary.is_empty() {
+        let fingerprints: HashSet<_> = canary.iter().map(|job| job.fingerprint).collect();
+        let classes: HashSet<_> = canary.iter().map(|job| &job.job_class).collect();
+        let queues: HashSet<_> = canary.iter().map(|job| &job.queue).collect();
+        let kinds = [(fingerprints.len(), "fingerprint"), (classes.len(), "job class"), (queues.len(), "queue")];
+        let kinds = kinds.map(|(n, word)| counted(n, word)).join(", ");
+        let ids: Vec<String> = canary.iter().take(IDS).map(|job| job.id.text().line_head(40).to_string()).collect();
+        let more = match canary.len().saturating_sub(IDS) {
+            0 => String::new(),
+            n => format!(" and {} more", grouped(n as u64)),
+        };
+        let wait = exact_span(rule.gate_wait());
+        notes.push(format!(
+            "Canary: {} go first ({kinds}): {}{more}. The others follow when at most {}% of these failed; their outcomes are \
+             awaited for up to {wait}.",
+            jobs(canary.len() as u64),
+            ids.join(", "),
+            percent(rule.stop_above)
+        ));
+    }
+    if rule.ramp {
+        notes.push("The rate starts low and doubles while workers keep up.".to_owned());
+    }
+    notes.push(format!(
+        "The run stops when, with a confidence of 95%, more than {}% of the jobs fail again.",
+        percent(rule.stop_above)
+    ));
+    notes
+}
+
+fn percent(share: f64) -> f64 {
+    (share * 1e6).round() / 1e4
+}
+
+fn counted(n: usize, word: &str) -> String {
+    match (n, word.ends_with('s')) {
+        (1, _) => format!("1 {word}"),
+        (n, true) => format!("{n} {word}es"),
+        (n, false) => format!("{n} {word}s"),
+    }
+}
