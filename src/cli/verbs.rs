@@ -56,6 +56,7 @@ async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
         validate: args.validate.clone().or_else(|| opened.validate.clone()),
         no_archive: args.no_archive,
         keep: args.keep,
+        rollout: args.rollout.rule(),
         ..pacing.into()
     };
     let max_replays = args.max_replays.unwrap_or(opened.thresholds.max_replays);
@@ -167,7 +168,8 @@ pub(super) async fn plan_and_go(opened: &OpenedStore, ledger: &Ledger, ask: Ask,
     };
     match decision {
         Decision::Go => {
-            run::confirmed(opened, ledger, &plan.run, None, plan.options.validate.as_ref(), asking.output).await
+            let wishes = run::ExecutionWishes { validate: plan.options.validate.as_ref(), ..Default::default() };
+            run::confirmed(opened, ledger, &plan.run, wishes, asking.output).await
         }
         Decision::ShowOnly => {
             show_only(opened, ledger, &plan, asking.output).await?;

@@ -8,6 +8,7 @@ use super::choice::Choice;
 use super::commands::age;
 use super::{FilterArg, OutputArg};
 use crate::domain::job::State;
+use crate::domain::rollout::{Rollout, parse_canary, parse_share};
 use crate::domain::run_options::rate::parse_rate;
 use crate::domain::run_options::validator::Validator;
 use crate::domain::run_options::{Attempts, parse_attempts, parse_batch, parse_limit, parse_queue};
@@ -58,6 +59,33 @@ pub struct ReplayArgs {
     /// Keeps no copy of the rows: the replay cannot be undone.
     #[arg(long, conflicts_with = "keep")]
     pub no_archive: bool,
+    /// How the replay proves itself.
+    #[command(flatten)]
+    pub rollout: RolloutArgs,
+}
+
+/// How a replay proves itself before all of it is put back.
+#[derive(Args, Debug)]
+pub struct RolloutArgs {
+    /// Replays N jobs first, spread over fingerprints, classes, queues and age; the others follow once these succeeded.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_canary)]
+    pub canary: Option<u64>,
+    /// Stops when more than this share of the jobs fails again, `5%`; with --canary or --ramp 5% unless it is given.
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, value_parser = parse_share)]
+    pub stop_above: Option<f64>,
+    /// Starts at a low rate, which doubles up to --rate while workers keep up.
+    #[arg(long)]
+    pub ramp: bool,
+    /// How long the outcomes of the canary jobs are awaited; a minute unless it is given.
+    #[arg(long = "settle", value_name = "SPAN", requires = "canary", allow_hyphen_values = true, value_parser = parse_wait)]
+    pub gate_wait: Option<Duration>,
+}
+
+impl RolloutArgs {
+    /// The rule that was asked for.
+    pub fn rule(&self) -> Option<Rollout> {
+        Rollout::new(self.canary, self.stop_above, self.ramp, self.gate_wait)
+    }
 }
 
 /// `discard`.
@@ -170,6 +198,9 @@ pub struct ResumeArgs {
     /// The validator that the run was planned with, where a record that others can write tells of it.
     #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
     pub validate: Option<Validator>,
+    /// Lets the jobs behind the canary follow, whatever became of the canary jobs.
+    #[arg(long)]
+    pub skip_gate: bool,
     /// The form of the receipt.
     #[command(flatten)]
     pub output: OutputArg,

@@ -11,6 +11,8 @@ use crate::cli::verbs::outcomes::{self, OutcomesRecord};
 use crate::cli::wrap::hanging;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::redact::Redactor;
+use crate::domain::rollout::evidence::Evidence;
+use crate::domain::rollout::{RolloutPhase, RolloutState};
 use crate::domain::run_options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
@@ -54,6 +56,9 @@ struct CohortRecord<'a> {
     by_class: Vec<ShareRecord<'a>>,
     oldest: Option<String>,
     newest: Option<String>,
+    /// The ids of the jobs that are replayed first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    canary: Vec<&'a str>,
     sample: Vec<RowRecord<'a>>,
 }
 
@@ -89,6 +94,7 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
                 by_class: plan.breakdown.by_class.iter().map(ShareRecord::from).collect(),
                 oldest: plan.breakdown.span.map(|(from, _)| from.to_rfc3339()),
                 newest: plan.breakdown.span.map(|(_, to)| to.to_rfc3339()),
+                canary: plan.breakdown.canary.iter().map(|job| job.id.as_str()).collect(),
                 sample: plan.sample.iter().map(RowRecord::from).collect(),
             },
             options: &plan.options,
@@ -134,6 +140,43 @@ pub struct RunRecord<'a> {
     tally: TallyRecord<'a>,
     /// What became of replayed jobs since, when that was last asked for.
     outcomes: Option<OutcomesRecord<'a>>,
+    /// How far it has come, where it has to prove itself.
+    rollout: Option<RolloutRecord<'a>>,
+}
+
+/// How far a run has come that proves itself.
+#[derive(Serialize)]
+struct RolloutRecord<'a> {
+    phase: RolloutPhase,
+    succeeded: u64,
+    failed: u64,
+    retrying: u64,
+    open: u64,
+    unknown: u64,
+    failed_by_error: Vec<FailuresRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct FailuresRecord<'a> {
+    error_class: Option<Cow<'a, str>>,
+    n: u64,
+}
+
+impl<'a> From<&'a RolloutState> for RolloutRecord<'a> {
+    fn from(state: &'a RolloutState) -> Self {
+        let Evidence { succeeded, failed, retrying, open, unknown, by_class } = &state.evidence;
+        let failures =
+            |(class, n): &'a (Option<String>, u64)| FailuresRecord { error_class: class.as_deref().map(typed), n: *n };
+        Self {
+            phase: state.phase,
+            succeeded: *succeeded,
+            failed: *failed,
+            retrying: *retrying,
+            open: *open,
+            unknown: *unknown,
+            failed_by_error: by_class.iter().map(failures).collect(),
+        }
+    }
 }
 
 /// What a run was planned for.
@@ -195,6 +238,7 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
             halted: None,
             tally: TallyRecord::from(&run.tally),
             outcomes: run.outcomes.as_ref().map(OutcomesRecord::from),
+            rollout: run.rollout.as_ref().map(RolloutRecord::from),
         }
     }
 }
@@ -330,6 +374,13 @@ pub fn run(out: &mut impl Write, run: &Run, width: Option<usize>) -> io::Result<
     }
     if let Some(destination) = intent.destination.as_ref().filter(|to| to.name().is_some()) {
         facts.tell("destination", &destination.to_string())?;
+    }
+    if let Some(state) = &run.rollout {
+        let known = match state.evidence.total() {
+            0 => String::new(),
+            _ => format!("; sample: {}", state.evidence.summary()),
+        };
+        facts.tell("phase", &format!("{}{known}", state.phase.word()))?;
     }
     let operator = &intent.operator;
     let from = operator.ssh_client.as_deref().map(|a| format!(" from {}", Clean::line(a))).unwrap_or_default();

@@ -25,6 +25,17 @@ use crate::triage::validate::{CommandValidator, Validate};
 /// How long after a signal another one is the same again.
 const ECHO: Duration = Duration::from_millis(100);
 
+/// What an operator wants of one execution of a run.
+#[derive(Clone, Copy, Default)]
+pub struct ExecutionWishes<'a> {
+    /// Jobs a second at the most, in place of what was planned.
+    pub rate: Option<f64>,
+    /// The validator, as somebody here names it.
+    pub validate: Option<&'a Validator>,
+    /// Whether the jobs behind the canary follow, whatever became of the canary.
+    pub skip_gate: bool,
+}
+
 /// Executes a run that was just confirmed.
 ///
 /// # Errors
@@ -33,13 +44,13 @@ pub async fn confirmed(
     opened: &OpenedStore,
     ledger: &Ledger,
     run: &RunId,
-    rate: Option<f64>,
-    validate: Option<&Validator>,
+    wishes: ExecutionWishes<'_>,
     format: Format,
 ) -> Result<Code> {
     let _unhurried = signal::Unhurried::begin();
+    let ExecutionWishes { rate, validate, skip_gate } = wishes;
     let validate = validate.map(|validator| Arc::new(CommandValidator::from(validator)) as Arc<dyn Validate>);
-    let options = RunOptions { deliver: opened.deliver.clone(), rate, validate, ..RunOptions::default() };
+    let options = RunOptions { deliver: opened.deliver.clone(), rate, validate, skip_gate, ..RunOptions::default() };
     let control = RunControl::new();
     let (tell, told) = watch::channel(start(run));
     let (stop, interrupted) = (control.clone(), opened.budget.cancel.clone());
@@ -155,7 +166,9 @@ pub async fn resume(opened: &OpenedStore, args: &ResumeArgs) -> Result<Code> {
             return Err(CliError::refused("not confirmed: nothing was written").into());
         }
     }
-    confirmed(opened, &ledger, &id, args.rate, known(opened, args, &run), args.output.output).await
+    let validate = known(opened, args, &run);
+    let wishes = ExecutionWishes { rate: args.rate, validate, skip_gate: args.skip_gate };
+    confirmed(opened, &ledger, &id, wishes, args.output.output).await
 }
 
 /// The validator that the run was planned with, where the operator names the same: with the command or in the config.

@@ -21,6 +21,7 @@ mod reads;
 mod references;
 mod repair;
 mod rights;
+mod rollout;
 mod scripts;
 mod secrets;
 mod shared;

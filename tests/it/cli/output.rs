@@ -208,7 +208,7 @@ async fn what_commands_that_act_print_is_what_the_page_names() {
     let desk = Desk { user: User::of(&db), page: Page::read() };
     let page = &desk.page;
     let wishes = ["--batch", "9", "--rate", "500/s", "--spread", "1s", "--to-queue", "low", "--attempts", "reset"];
-    let more = ["--keep", "--validate", "sh -c true", "--dry-run"];
+    let more = ["--keep", "--validate", "sh -c true", "--canary", "2", "--ramp", "--dry-run"];
     let replay = [&["replay", "--all"], wishes.as_slice(), &more].concat();
     let receipt = desk.whole(&["discard", "--all", "--limit", "20", "--reason", "why", "--yes"]);
     let run = receipt["run"].as_str().expect("a run");
@@ -223,14 +223,18 @@ async fn what_commands_that_act_print_is_what_the_page_names() {
     ];
     page.holds("a plan", &page.line(&["Plan"]), &plans);
     page.holds("options", &page.shape("Options"), &parts(&plans, "options"));
+    page.holds("a rule", &page.shape("Rule"), &parts(&plans, "options.rollout"));
     page.holds("a validator", &page.shape("Validator"), &parts(&plans, "options.validate"));
     page.holds("a table", &page.shape("Table"), &parts(&plans, "creates"));
     page.holds("a share", &page.shape("Share"), &parts(&plans, "by_error"));
     page.holds("an outlook", &page.shape("Reason"), &parts(&plans, "outlook"));
     db.execute("insert into jobs_dlq (id, payload, failed_at) values (900, '{}', '2026-11-20 10:00:00')").await;
     let again = desk.lines(&["discard", "900", "--yes"]).remove(0);
-    let receipts = [receipt.clone(), again.clone(), desk.whole(&["runs", run]), desk.lines(&["runs", run]).remove(0)];
+    let proven = desk.whole(&["replay", "--all", "--limit", "1", "--stop-above", "5%", "--yes"]);
+    let receipts =
+        [proven, receipt.clone(), again.clone(), desk.whole(&["runs", run]), desk.lines(&["runs", run]).remove(0)];
     page.holds("a receipt", &page.line(&["Run"]), &receipts);
+    page.holds("a rollout", &page.shape("Rollout"), &parts(&receipts[..1], "rollout"));
     page.holds("an operator", &page.shape("Operator"), &parts(&receipts, "operator"));
     desk.both(&["runs"], "`runs`", &["Run"], "runs");
     desk.both(&["runs", run, "--jobs"], "`runs RUN --jobs`", &["Job of a run"], "jobs");

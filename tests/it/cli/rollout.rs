@@ -1,0 +1,169 @@
+//! `replay --canary`, `--stop-above` and `--ramp`, with workers of which some, all or none succeed.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::{Ended, User};
+use crate::fixtures::Layout;
+use crate::harness::{Engine, TestDb, every_engine};
+
+/// Something that works on replayed jobs until it is dropped.
+struct Workers(JoinHandle<()>);
+
+impl Workers {
+    /// Runs these statements over and over.
+    fn running(db: &Arc<TestDb>, statements: &[String]) -> Self {
+        let (db, statements) = (Arc::clone(db), statements.to_vec());
+        Self(tokio::spawn(async move {
+            loop {
+                for sql in &statements {
+                    // Another session may hold a row: then the next round has it.
+                    let _ = db.try_execute(sql).await;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }))
+    }
+
+    /// Finishes jobs, of which so many percent die again.
+    fn failing(db: &Arc<TestDb>, share: u32) -> Self {
+        let end = format!("case when id % 10 < {} then 'FAILED_PERMANENTLY' else 'SUCCEEDED' end", share / 10);
+        Self::running(db, &[format!("update dlq_events set status = {end} where status = 'PENDING'")])
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn seeded(name: &str) -> Vec<Arc<TestDb>> {
+    let mut seeded = Vec::new();
+    for db in every_engine(name).await {
+        if db.engine != Engine::Mysql {
+            Layout::DlqEvents.seed(&db, 300).await;
+            db.execute("update dlq_events set status = 'SUCCEEDED' where status = 'PENDING'").await;
+            seeded.push(Arc::new(db));
+        }
+    }
+    seeded
+}
+
+fn canary(user: &User, wait: &str) -> (Ended, Value) {
+    told(user.run(&["replay", "--all", "--canary", "20", "--settle", wait, "--yes", "-o", "json"]))
+}
+
+fn resumed(user: &User, receipt: &Value, more: &[&str]) -> (Ended, Value) {
+    let run = receipt["run"].as_str().expect("a run");
+    told(user.run(&[&["resume", run, "--yes", "-o", "json"], more].concat()))
+}
+
+fn told(ended: Ended) -> (Ended, Value) {
+    let receipt = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {}{}", ended.out, ended.err));
+    (ended, receipt)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_canary_stops_a_replay_that_fails_again_and_lets_one_go_on_that_does_not() {
+    for db in seeded("canary").await {
+        let name = db.engine.name();
+        for share in [100, 30] {
+            let user = User::of(&db);
+            let failing = Workers::failing(&db, share);
+            let (ended, stopped) = canary(&user, "30s");
+            let why = ended.with(3);
+            assert!(
+                why.contains("stopped: died again ") && why.contains("; resume with `dlq-tui resume"),
+                "{name}: {why}"
+            );
+            assert_eq!((&stopped["done"], &stopped["rollout"]["phase"]), (&json!(20), &json!("stopped")), "{name}");
+            assert_eq!(stopped["options"]["rollout"]["stop_above"], json!(0.05), "{name}: {stopped}");
+            let shown = user.run(&["runs", stopped["run"].as_str().expect("a run")]).out;
+            assert!(shown.contains("stopped by its rule") && shown.contains("failed again"), "{name}: {shown}");
+            let (ended, still) = resumed(&user, &stopped, &[]);
+            assert!(ended.with(3).contains("died again "), "{name}: {}", ended.err);
+            assert_eq!(still["done"], json!(40), "{name}: the next canary");
+            drop(failing);
+            db.execute("update dlq_events set status = 'FAILED_PERMANENTLY' where status = 'SUCCEEDED'").await;
+        }
+        let user = User::of(&db);
+        let _fixed = Workers::failing(&db, 0);
+        let (ended, receipt) = canary(&user, "30s");
+        ended.with(0);
+        assert_eq!((&receipt["done"], &receipt["rollout"]["phase"]), (&receipt["planned"], &json!("rest")), "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_retried_or_fails_late_does_not_open_the_gate() {
+    for db in seeded("canary_late").await {
+        let name = db.engine.name();
+        let again = "update dlq_events set retry_count = retry_count + 1, retry_after = '2031-01-01 00:00:00' \
+                     where status = 'PENDING'";
+        let retrying = Workers::running(&db, &[again.to_owned()]);
+        let user = User::of(&db);
+        let (ended, _) = canary(&user, "30s");
+        assert!(ended.with(3).contains("stopped: failed again "), "{name}: {}", ended.err);
+        drop(retrying);
+        db.execute("update dlq_events set status = 'SUCCEEDED' where status = 'PENDING'").await;
+
+        let _takes =
+            Workers::running(&db, &["update dlq_events set status = 'PROCESSING' where status = 'PENDING'".to_owned()]);
+        let (ended, undecided) = canary(&user, "1s");
+        let why = ended.with(3);
+        assert!(why.contains("the gate cannot tell, of 20 jobs of the canary 20 not finished"), "{name}: {why}");
+        db.execute("update dlq_events set status = 'FAILED_PERMANENTLY' where status = 'PROCESSING'").await;
+        let (ended, receipt) = resumed(&user, &undecided, &[]);
+        assert!(ended.with(3).contains("died again 20 of 20 "), "{name}: {}", ended.err);
+        assert_eq!(receipt["done"], json!(20), "{name}: the gate was asked again, and nothing else was replayed");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_workers_the_gate_is_opened_by_the_operator_and_a_kill_in_it_is_no_answer() {
+    for db in seeded("canary_idle").await {
+        let name = db.engine.name();
+        let user = User::of(&db);
+        let words = ["replay", "--all", "--canary", "20", "--settle", "10m", "--yes"];
+        let mut child = user.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a start");
+        let gate = || {
+            let runs = user.json(&["runs", "-o", "json"]);
+            let run = runs["runs"].get(0).cloned().unwrap_or_default();
+            (run["rollout"]["phase"] == "gate").then_some(run)
+        };
+        let run = loop {
+            match gate() {
+                Some(run) => break run,
+                None => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        };
+        child.kill().expect("a kill");
+        child.wait().expect("an end");
+        let pending = async || db.scalar("select count(*) from dlq_events where status = 'PENDING'").await;
+        assert_eq!(pending().await, "20", "{name}");
+        let (ended, receipt) = resumed(&user, &run, &["--skip-gate"]);
+        ended.with(0);
+        assert_eq!(receipt["done"], receipt["planned"], "{name}");
+        assert_eq!(pending().await, receipt["planned"].to_string(), "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_is_stopped_by_its_outcomes_alone_and_a_ramp_leaves_it_time_to_be() {
+    for db in seeded("stop_above").await {
+        let name = db.engine.name();
+        let _failing = Workers::failing(&db, 30);
+        let user = User::of(&db);
+        let (ended, receipt) =
+            told(user.run(&["replay", "--all", "--stop-above", "5%", "--ramp", "--yes", "-o", "json"]));
+        assert!(ended.with(3).contains("stopped: died again "), "{name}: {}", ended.err);
+        let (done, planned) =
+            (receipt["done"].as_u64().expect("a number"), receipt["planned"].as_u64().expect("a number"));
+        assert!(done < planned / 2, "{name}: {done} of {planned}");
+    }
+}
