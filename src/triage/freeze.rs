@@ -40,6 +40,8 @@ pub struct Ask {
     pub options: Options,
     /// Jobs at the most, the newest first; the rest is left out of the plan.
     pub limit: Option<u64>,
+    /// More jobs than this are replayed with an automatic stop, where no rule was asked for and outcomes can be told.
+    pub guard_above: Option<u64>,
     /// From where on the number must be typed, and how often a job may have been replayed.
     pub thresholds: Thresholds,
     /// The present instant by our clock, for the record; a filter's times count from the source's.
@@ -55,6 +57,7 @@ impl Ask {
             reason: None,
             options: Options::default(),
             limit: None,
+            guard_above: None,
             thresholds: Thresholds::default(),
             now,
         }
@@ -211,6 +214,12 @@ async fn frozen(
         let planned = async {
             let freezer = Freezer::new(desk, ledger, &run, &ask, database.as_ref(), budget, on_progress);
             let gathered = freezer.gather(&ask.scope, filter.as_ref()).await?;
+            let options = rollout_notes::guarded(desk, &ask, gathered.census.jobs());
+            let ask = Ask { options: options.clone().unwrap_or_else(|| ask.options.clone()), ..ask.clone() };
+            if options.is_some() {
+                let intent = RunIntent { database: database.clone(), ..intent(desk, &ask, filter.as_ref()) };
+                ledger.runs().set_options(&run, &intent).await?;
+            }
             plan(desk, ledger, &ask, &run, database.as_ref(), budget, gathered).await
         }
         .await;

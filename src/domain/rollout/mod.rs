@@ -49,6 +49,12 @@ impl Rollout {
         })
     }
 
+    /// The automatic stop alone, with its usual limit.
+    pub fn automatic_stop() -> Self {
+        let gate_wait = DEFAULT_GATE_WAIT.as_secs();
+        Self { canary: None, stop_above: DEFAULT_LIMIT, ramp: false, gate_wait }
+    }
+
     /// How long the gate waits for outcomes at most.
     pub fn gate_wait(&self) -> Duration {
         Duration::from_secs(self.gate_wait)
@@ -69,7 +75,7 @@ impl fmt::Display for Rollout {
 }
 
 /// A share in words: `5%`, `0.5%`.
-struct Percent(f64);
+pub struct Percent(pub f64);
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

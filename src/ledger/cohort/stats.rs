@@ -36,6 +36,11 @@ pub struct CohortStats {
 }
 
 impl CohortStats {
+    /// Jobs that were counted.
+    pub fn jobs(&self) -> u64 {
+        self.jobs
+    }
+
     /// Counts jobs that are being frozen.
     pub fn add(&mut self, jobs: &[Frozen]) {
         for job in jobs {

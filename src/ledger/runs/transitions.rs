@@ -124,6 +124,17 @@ impl Runs<'_> {
         self.get(run).await
     }
 
+    /// Writes down other options for a run that is being frozen.
+    ///
+    /// # Errors
+    /// As [`Runs::create`]; [`LedgerError::WrongState`] once it is sealed.
+    pub async fn set_options(self, run: &RunId, intent: &RunIntent) -> Result<()> {
+        let mut tx = self.ledger.home.begin().await?;
+        let seq = at_work(&mut tx, run, &[RunState::Freezing], "changed").await?;
+        tx.execute("UPDATE {runs} SET options = ?2 WHERE seq = ?1", [int(seq), text(stored_intent(intent)?)]).await?;
+        tx.commit().await
+    }
+
     /// Writes down how far a run has come that proves itself. The caller executes it.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use super::Ask;
 use crate::domain::action::Action;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::rollout::canary::CanaryJob;
+use crate::domain::rollout::{Percent, Rollout};
 use crate::domain::run_options::Options;
 use crate::domain::time::exact_span;
 use crate::triage::StoreContext;
@@ -22,6 +23,14 @@ pub(super) fn refusal(desk: &StoreContext, ask: &Ask) -> Option<String> {
     let why = desk.store.info().capabilities.outcomes_unknown.as_ref()?;
     let no = || format!("the outcome of replayed jobs is unknown here, so nothing could stop the run: {why}");
     rule.canary.is_none().then(no)
+}
+
+/// The options with an automatic stop, where so many jobs are replayed with one unasked.
+pub(super) fn guarded(desk: &StoreContext, ask: &Ask, count: u64) -> Option<Options> {
+    let is_bulk = ask.action == Action::Replay && ask.guard_above.is_some_and(|above| count > above);
+    let is_known = desk.store.info().capabilities.outcomes_unknown.is_none();
+    let rollout = Some(Rollout::automatic_stop());
+    (is_bulk && is_known && ask.options.rollout.is_none()).then(|| Options { rollout, ..ask.options.clone() })
 }
 
 /// What speaks against the rule.
@@ -52,25 +61,21 @@ pub(super) fn notes(options: &Options, canary: &[CanaryJob]) -> Vec<String> {
         };
         let wait = exact_span(rule.gate_wait());
         notes.push(format!(
-            "Canary: {} go first ({kinds}): {}{more}. The others follow when at most {}% of these failed; their outcomes are \
+            "Canary: {} go first ({kinds}): {}{more}. The others follow when at most {} of these failed; their outcomes are \
              awaited for up to {wait}.",
             jobs(canary.len() as u64),
             ids.join(", "),
-            percent(rule.stop_above)
+            Percent(rule.stop_above)
         ));
     }
     if rule.ramp {
         notes.push("The rate starts low and doubles while workers keep up.".to_owned());
     }
     notes.push(format!(
-        "The run stops when, with a confidence of 95%, more than {}% of the jobs fail again.",
-        percent(rule.stop_above)
+        "The run stops when, with a confidence of 95%, more than {} of the jobs fail again.",
+        Percent(rule.stop_above)
     ));
     notes
-}
-
-fn percent(share: f64) -> f64 {
-    (share * 1e6).round() / 1e4
 }
 
 fn counted(n: usize, word: &str) -> String {

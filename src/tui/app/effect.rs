@@ -113,6 +113,8 @@ pub enum Request {
         options: Box<Options>,
         /// Why, in the operator's words.
         reason: Option<String>,
+        /// Whether many jobs are replayed with an automatic stop.
+        is_guarded: bool,
     },
     /// Execute a confirmed run.
     Execute(RunId),

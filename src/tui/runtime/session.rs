@@ -35,6 +35,8 @@ const VALUES_OF: usize = 1_000;
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(300);
 /// Runs listed at a time.
 const RUNS: usize = 200;
+/// Jobs from which on a replay is stopped when they fail again, unless the operator switches that off.
+const GUARD_ABOVE: u64 = 100;
 /// How long what is not on the first screen waits for it to be drawn: it would take the processor from it.
 const FIRST_FRAME: Duration = Duration::from_millis(10);
 /// How long a database may take to say which it is.
@@ -156,8 +158,10 @@ impl Session {
                 Err(e) => Err(e),
             }),
             Request::Contrast(query) => Reply::Contrast(Box::new(self.contrast(query, going).await)),
-            Request::Plan { action, scope, limit, options, reason } => {
-                let ask = Ask { limit, options: *options, reason, ..Ask::new(scope, action, Timestamp::now()) };
+            Request::Plan { action, scope, limit, options, reason, is_guarded } => {
+                let guard_above = is_guarded.then_some(GUARD_ABOVE);
+                let ask =
+                    Ask { limit, options: *options, reason, guard_above, ..Ask::new(scope, action, Timestamp::now()) };
                 Reply::Planned(Box::new(self.plan(ask, going).await))
             }
             Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),

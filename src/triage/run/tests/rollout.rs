@@ -249,3 +249,19 @@ async fn a_run_that_is_killed_in_any_phase_goes_on_in_it_and_no_job_runs_twice()
         }
     }
 }
+
+#[tokio::test]
+async fn a_bulk_replay_is_stopped_unasked_only_where_that_is_wished_and_many_jobs_are_meant() {
+    for (jobs, guard_above, is_guarded) in [(101, Some(100), true), (100, Some(100), false), (1_000, None, false)] {
+        let bench = Bench::new(jobs).await;
+        let scope = ActionScope::Filter(Filter::all());
+        let ask = Ask { guard_above, ..Ask::new(scope, Action::Replay, Timestamp(1_795_144_329_000_000)) };
+        let budget = Budget::new(Duration::from_secs(1));
+        let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &budget, |_| {}).await.unwrap();
+        let kept = bench.ledger.runs().get(&plan.run).await.unwrap().intent;
+        let rule = is_guarded.then(Rollout::automatic_stop);
+        assert_eq!((plan.options.rollout, kept.options.rollout), (rule, rule), "{jobs}, {guard_above:?}");
+        assert_eq!(plan.notes.iter().any(|note| note.contains("fail again")), is_guarded, "{:?}", plan.notes);
+        assert_eq!(kept.frozen_at, Timestamp(1_795_144_329_000_000));
+    }
+}

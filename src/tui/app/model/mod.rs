@@ -16,6 +16,7 @@ mod requests;
 mod state_totals;
 mod varied;
 
+pub use crate::tui::app::update::colon_commands::plan_words::PlanWords;
 pub use contrast::ContrastPage;
 pub use detail::{DetailPane, TabView};
 pub use filter::FilterState;

@@ -16,6 +16,7 @@ use crate::ledger::{Run, RunId, RunState};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::tui::StoreChoice;
+use crate::tui::app::update::colon_commands::plan_words::PlanWords;
 use crate::tui::keys::{KeyCommand, KeyContext};
 
 /// The one thing over the panes.
@@ -220,10 +221,8 @@ pub struct PlanDialog {
     pub top: usize,
     /// What was wrong with the last attempt to confirm, for the dialog's last line.
     pub complaint: Option<String>,
-    /// Why, in the operator's words.
-    pub reason: Option<String>,
-    /// Jobs at the most, where that was asked for.
-    pub limit: Option<u64>,
+    /// What was asked for behind the verb.
+    pub words: PlanWords,
     /// The command line that does the same, once it was asked for.
     pub shell: Option<String>,
 }
@@ -359,10 +358,8 @@ pub struct Runner {
     pub leave_after: bool,
     /// The key that acts, while it may be held.
     pub held: Option<HeldKey>,
-    /// Why, of the plan that was asked for last.
-    pub reason: Option<String>,
-    /// Jobs at the most, of the same plan.
-    pub limit: Option<u64>,
+    /// What was asked for behind the verb, of the plan that was asked for last.
+    pub words: PlanWords,
     /// The last run that did anything, with its verb, for its undo.
     pub last: Option<(RunId, Action)>,
     /// The last replay, until what became of its jobs was seen.

@@ -65,3 +65,18 @@ fn the_command_line_of_a_plan_has_its_limit() {
     let shell = dialog.shell.clone().unwrap_or_default();
     assert!(shell.contains("--limit 3 --rate 5/s"), "{shell}");
 }
+
+#[test]
+fn a_large_replay_is_guarded_unless_that_is_switched_off() {
+    let guarded = |words: &str| {
+        let mut console = Console::with_jobs(5);
+        console.keys(":").text(words).keys("Enter");
+        match console.request(Slot::Act) {
+            Some(Request::Plan { is_guarded, options, .. }) => (*is_guarded, options.rollout.is_some()),
+            _ => panic!("{words}: no plan"),
+        }
+    };
+    assert_eq!(guarded("replay all"), (true, false));
+    assert_eq!(guarded("replay all --stop-above off"), (false, false));
+    assert_eq!(guarded("replay all --canary 20 --ramp"), (true, true));
+}

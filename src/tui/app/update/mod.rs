@@ -1,6 +1,6 @@
 //! The transitions: a message and the time go in, effects come out. No clock, no IO, no waiting, no panic.
 
-mod colon_commands;
+pub(in crate::tui::app) mod colon_commands;
 mod command;
 mod contrast;
 mod filter;

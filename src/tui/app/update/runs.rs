@@ -104,10 +104,11 @@ fn undo_run(model: &mut Model, run: RunId, action: Action, now: Timestamp) -> Ve
 }
 
 fn freeze(model: &mut Model, action: Action, scope: ActionScope, words: PlanWords) -> Vec<Effect> {
-    let PlanWords { limit, options, reason, .. } = words;
     model.overlay = Overlay::Freezing(None);
-    (model.runner.reason, model.runner.limit) = (reason.clone(), limit);
-    vec![model.requests.ask(Slot::Act, Request::Plan { action, scope, limit, options: Box::new(options), reason })]
+    model.runner.words = words.clone();
+    let PlanWords { limit, options, reason, is_unguarded, .. } = words;
+    let (options, is_guarded) = (Box::new(options), !is_unguarded);
+    vec![model.requests.ask(Slot::Act, Request::Plan { action, scope, limit, options, reason, is_guarded })]
 }
 
 /// The jobs that an action is for: the bars in the histogram, the marks, or the job under the cursor.
@@ -153,10 +154,9 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
                 }
                 Confirm::Yes | Confirm::TypeCount => {
                     let typed = tui_input::Input::default();
-                    let reason = model.runner.reason.take();
+                    let words = std::mem::take(&mut model.runner.words);
                     let (drawn, seen, complaint, shell) = (false, None, None, None);
-                    let limit = model.runner.limit.take();
-                    let dialog = PlanDialog { plan, typed, drawn, seen, top: 0, complaint, reason, limit, shell };
+                    let dialog = PlanDialog { plan, typed, drawn, seen, top: 0, complaint, words, shell };
                     model.overlay = Overlay::Plan(Box::new(dialog));
                     Vec::new()
                 }

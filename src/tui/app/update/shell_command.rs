@@ -2,6 +2,7 @@
 
 use super::command;
 use crate::domain::job::JobId;
+use crate::domain::rollout::Percent;
 use crate::domain::time::Timestamp;
 use crate::ledger::LedgerLocation;
 use crate::triage::plan::Plan;
@@ -87,7 +88,7 @@ fn counted_by(model: &Model) -> String {
 /// What plans and acts the same: the filter with its times resolved, or the jobs one by one.
 fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
     let plan = &dialog.plan;
-    let why = dialog.reason.iter().flat_map(|reason| ["--reason".to_owned(), reason.clone()]);
+    let why = dialog.words.reason.iter().flat_map(|reason| ["--reason".to_owned(), reason.clone()]);
     if let Some(run) = &plan.options.undoes {
         return ["undo".to_owned(), run.clone()].into_iter().chain(why).collect();
     }
@@ -97,17 +98,33 @@ fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
         Some(filter) => words.extend(["-f".to_owned(), filter.to_owned()]),
         None => words.extend(ids(model, plan)),
     }
-    words.extend(dialog.limit.into_iter().flat_map(|limit| ["--limit".to_owned(), limit.to_string()]));
-    let pacing = &plan.options.pacing;
-    words.extend(pacing.rate.into_iter().flat_map(|rate| ["--rate".to_owned(), format!("{rate}/s")]));
-    words.extend(pacing.spread.into_iter().flat_map(|span| ["--spread".to_owned(), format!("{span}s")]));
-    words.extend(pacing.batch.into_iter().flat_map(|batch| ["--batch".to_owned(), batch.to_string()]));
-    words.extend(plan.options.to_queue.iter().flat_map(|queue| ["--to-queue".to_owned(), queue.clone()]));
-    words.extend(plan.options.attempts.into_iter().flat_map(|kept| ["--attempts".to_owned(), kept.word().to_owned()]));
+    words.extend(option_words(dialog));
     if let Some(validate) = &plan.options.validate {
         words.extend(["--validate".to_owned(), shell_words::join(&validate.command)]);
     }
     words.extend(why);
+    words
+}
+
+/// The options of a plan but its validator and its reason, as both command lines take them.
+pub fn option_words(dialog: &PlanDialog) -> Vec<String> {
+    let options = &dialog.plan.options;
+    let mut words = Vec::new();
+    let mut add = |name: &str, value: Option<String>| {
+        words.extend(value.map(|value| [name.to_owned(), value]).into_iter().flatten())
+    };
+    add("--limit", dialog.words.limit.map(|limit| limit.to_string()));
+    add("--rate", options.pacing.rate.map(|rate| format!("{rate}/s")));
+    add("--spread", options.pacing.spread.map(|span| format!("{span}s")));
+    add("--batch", options.pacing.batch.map(|batch| batch.to_string()));
+    add("--to-queue", options.to_queue.clone());
+    add("--attempts", options.attempts.map(|kept| kept.word().to_owned()));
+    if let Some(rule) = options.rollout {
+        add("--canary", rule.canary.map(|n| n.to_string()));
+        add("--settle", rule.canary.map(|_| format!("{}s", rule.gate_wait)));
+        add("--stop-above", Some(Percent(rule.stop_above).to_string()));
+        words.extend(rule.ramp.then(|| "--ramp".to_owned()));
+    }
     words
 }
 

@@ -16,6 +16,7 @@ use crate::store::Preparation;
 use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
+use crate::tui::app::model::PlanWords;
 use crate::tui::app::model::{
     ConnectionState, ContrastPage, Focus, FollowedReplay, HelpPage, Loss, Model, Overlay, Picker, PlanDialog,
     ResumeDialog, RunsPage, ScrollState,
@@ -55,8 +56,7 @@ fn plan(size: (u16, u16), confirm: Confirm) -> Model {
         seen: Some(NOW),
         top: 0,
         complaint: None,
-        reason: None,
-        limit: None,
+        words: PlanWords::default(),
         shell: None,
     };
     over(fixture::night(size), Overlay::Plan(Box::new(dialog)))

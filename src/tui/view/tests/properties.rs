@@ -7,6 +7,7 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use super::fixture::{self, NOW};
 use super::{draw_in, theme_of};
 use crate::triage::plan::Confirm;
+use crate::tui::app::model::PlanWords;
 use crate::tui::app::model::{Focus, HelpPage, Model, Overlay, PlanDialog, ResumeDialog, RunsPage, ScrollState};
 use crate::tui::app::{Msg, update};
 use crate::tui::keys::KeyContext;
@@ -43,8 +44,7 @@ fn overlays() -> Vec<fn() -> Overlay> {
             drawn: true,
             seen: Some(NOW),
             top: 3,
-            reason: None,
-            limit: None,
+            words: PlanWords::default(),
             complaint: None,
             shell: None,
         }))
@@ -163,8 +163,8 @@ fn a_filter_that_says_a_secret_shows_it_nowhere() {
     let mut plan = fixture::plan(Confirm::Yes);
     plan.filter = Some(written.into());
     let (typed, seen) = (tui_input::Input::default(), None);
-    let (top, complaint, reason, shell) = (0, None, None, None);
-    let dialog = PlanDialog { plan, typed, drawn: true, seen, top, complaint, reason, limit: None, shell };
+    let (top, complaint, words, shell) = (0, None, PlanWords::default(), None);
+    let dialog = PlanDialog { plan, typed, drawn: true, seen, top, complaint, words, shell };
     for overlay in [
         Overlay::None,
         Overlay::Plan(Box::new(dialog)),

@@ -1,7 +1,10 @@
 //! The words that may stand behind a verb after `:`. They are understood or refused: a limit that was taken for a reason would
 //! replay something else than what was meant.
 
+use std::time::Duration;
+
 use crate::domain::action::Action;
+use crate::domain::rollout::{Rollout, parse_canary, parse_share};
 use crate::domain::run_options::rate::parse_rate;
 use crate::domain::run_options::{Options, parse_attempts, parse_batch, parse_limit, parse_queue};
 use crate::domain::time::parse_wait;
@@ -17,11 +20,23 @@ pub struct PlanWords {
     pub options: Options,
     /// Why.
     pub reason: Option<String>,
+    /// Whether the automatic stop of large replays is switched off.
+    pub is_unguarded: bool,
 }
 
 /// The options of every verb, and those of a replay.
 const OPTIONS: [&str; 4] = ["--limit", "--rate", "--batch", "--reason"];
-const REPLAY_OPTIONS: [&str; 3] = ["--spread", "--to-queue", "--attempts"];
+const REPLAY_OPTIONS: [&str; 7] =
+    ["--spread", "--to-queue", "--attempts", "--canary", "--settle", "--stop-above", "--ramp"];
+
+/// How a replay is to prove itself, while its words are read.
+#[derive(Default)]
+struct RuleWords {
+    canary: Option<u64>,
+    stop_above: Option<f64>,
+    ramp: bool,
+    gate_wait: Option<Duration>,
+}
 
 impl PlanWords {
     /// Reads `[all] [N] [OPTIONS] [REASON]`.
@@ -36,6 +51,7 @@ impl PlanWords {
             read.limit = Some(parse_limit(&count.replace(['_', ','], "")).map_err(|_| not_a_count(action, &count))?);
         }
         let mut reason: Vec<String> = Vec::new();
+        let mut rule = RuleWords::default();
         while let Some(word) = words.next() {
             if !word.starts_with('-') {
                 reason.push(word);
@@ -49,8 +65,16 @@ impl PlanWords {
                 let known: Vec<&str> = options(action).collect();
                 return Err(format!("`{name}` is no option of {action} here: {} are", known.join(", ")));
             }
+            if name == "--ramp" {
+                rule.ramp = true;
+                continue;
+            }
             let value = value.or_else(|| words.next()).ok_or_else(|| format!("`{name}` takes a value"))?;
-            read.set(&name, value).map_err(|why| format!("{name}: {why}"))?;
+            read.set(&name, value, &mut rule).map_err(|why| format!("{name}: {why}"))?;
+        }
+        read.options.rollout = Rollout::new(rule.canary, rule.stop_above, rule.ramp, rule.gate_wait);
+        if read.is_unguarded && read.options.rollout.is_some() {
+            return Err("`--stop-above off` is for a replay without --canary and --ramp".to_owned());
         }
         if read.reason.is_none() && !reason.is_empty() {
             read.reason = Some(reason.join(" "));
@@ -60,7 +84,7 @@ impl PlanWords {
         Ok(read)
     }
 
-    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
+    fn set(&mut self, name: &str, value: String, rule: &mut RuleWords) -> Result<(), String> {
         let Options { pacing, to_queue, attempts, .. } = &mut self.options;
         match name {
             "--limit" => self.limit = Some(parse_limit(&value)?),
@@ -69,6 +93,10 @@ impl PlanWords {
             "--spread" => pacing.spread = Some(parse_wait(&value)?.as_secs()),
             "--to-queue" => *to_queue = Some(parse_queue(&value)?),
             "--attempts" => *attempts = Some(parse_attempts(&value)?),
+            "--canary" => rule.canary = Some(parse_canary(&value)?),
+            "--settle" => rule.gate_wait = Some(parse_wait(&value)?),
+            "--stop-above" if value == "off" => self.is_unguarded = true,
+            "--stop-above" => rule.stop_above = Some(parse_share(&value)?),
             _ => self.reason = Some(value),
         }
         Ok(())
@@ -116,12 +144,23 @@ mod tests {
                 ..Options::default()
             },
             reason: Some("fixed in 4.2".into()),
+            is_unguarded: false,
         };
         let text = "all 1,000 --rate 50/s --spread=10m --batch 20 --to-queue 'low prio' --attempts once fixed in 4.2";
         assert_eq!(parse(text), Ok(all));
         let reason = |text: &str| parse(text).map(|read| (read.limit, read.reason));
         assert_eq!(reason("--reason '10 of them'"), Ok((None, Some("10 of them".into()))));
         assert_eq!(reason("allow it"), Ok((None, Some("allow it".into()))));
+    }
+
+    #[test]
+    fn the_rule_of_a_replay_is_read() {
+        let rule = |text: &str| parse(text).map(|read| (read.options.rollout, read.is_unguarded));
+        let wait = Some(Duration::from_secs(120));
+        assert_eq!(rule("--canary 20 --settle 2m --ramp"), Ok((Rollout::new(Some(20), None, true, wait), false)));
+        assert_eq!(rule("--stop-above 7%"), Ok((Rollout::new(None, Some(0.07), false, None), false)));
+        assert_eq!(rule("--stop-above off"), Ok((None, true)));
+        assert!(rule("--stop-above off --ramp").is_err_and(|why| why.contains("without --canary")));
     }
 
     #[test]
