@@ -12,6 +12,8 @@ use crate::domain::time::Timestamp;
 
 /// Fingerprints whose jobs are candidates.
 const FINGERPRINTS: usize = 5_000;
+/// Parts of the jobs of a fingerprint from which its first one is taken in turn.
+const PARTS: usize = 16;
 
 /// A job that may be chosen.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,8 +118,10 @@ impl CanaryPicker {
         let first = |stratum: &Stratum| stratum.jobs.first().map_or(i64::MAX, |job| job.place);
         strata.sort_by(|a, b| b.seen.cmp(&a.seen).then_with(|| first(a).cmp(&first(b))));
         let mut choice = Choice { n: self.n, ids: HashSet::new(), jobs: Vec::new() };
-        for stratum in &strata {
-            let best = stratum.jobs.iter().rev().max_by_key(|job| choice.adds(job));
+        for (nth, stratum) in strata.iter().enumerate() {
+            // Each from another part of its jobs: the first of all would be alike in age.
+            let (jobs, start) = (&stratum.jobs, spread_at(stratum.jobs.len(), nth % PARTS).unwrap_or_default());
+            let best = jobs[start..].iter().chain(&jobs[..start]).rev().max_by_key(|job| choice.adds(job));
             if let Some(job) = best {
                 choice.take(job);
             }
@@ -165,16 +169,22 @@ fn missing<K: Eq>(
 
 /// The job of a round: the first, the last, the middle one, then those between.
 fn spread(jobs: &[CanaryJob], round: usize) -> Option<&CanaryJob> {
-    match round {
-        0 => jobs.first(),
-        1 => jobs.last(),
+    jobs.get(spread_at(jobs.len(), round)?)
+}
+
+/// Where in `len` jobs that of a round is.
+fn spread_at(len: usize, round: usize) -> Option<usize> {
+    let at = match round {
+        0 => 0,
+        1 => len.checked_sub(1)?,
         // The numbers 2, 3, 4, … as 1/2, 1/4, 3/4, 1/8, …
         round => {
             let bits = usize::BITS - (round - 1).leading_zeros();
             let nth = 2 * (round - 1 - (1 << (bits - 1))) + 1;
-            jobs.get(jobs.len() * nth >> bits)
+            len * nth >> bits
         }
-    }
+    };
+    (at < len).then_some(at)
 }
 
 struct Choice {
@@ -232,6 +242,14 @@ mod tests {
             let within = |place: &&i64| (quarter * 2_500..(quarter + 1) * 2_500).contains(&(**place - 1));
             assert!(places.iter().any(|place| within(&place)), "quarter {quarter} of {places:?}");
         }
+    }
+
+    #[test]
+    fn the_jobs_of_many_fingerprints_are_of_every_age() {
+        let jobs: Vec<CanaryJob> = (1..=10_000).map(|at| job(at, at as u32 % 30, 0, 0, -at)).collect();
+        let places: Vec<i64> = chosen(&jobs, 20).iter().map(|job| job.place).collect();
+        let (newer, older): (Vec<i64>, Vec<i64>) = places.iter().partition(|place| **place <= 5_000);
+        assert!(newer.len() >= 5 && older.len() >= 5, "{places:?}");
     }
 
     #[test]
