@@ -337,7 +337,7 @@ async fn plan(
     budget: &Budget,
     gathered: CollectedCohort,
 ) -> Result<Plan, PlanError> {
-    let CollectedCohort { census, left_out, cautions, canary } = gathered;
+    let CollectedCohort { census, left_out, cautions, canary, .. } = gathered;
     let count = seal(ledger, ask, run, &census, &canary).await?;
     let unfit: Vec<(u64, String)> = left_out.unfit.iter().map(|(because, left)| reason(because, *left)).collect();
     if count == 0 {

@@ -54,7 +54,6 @@ pub(super) struct Freezer<'a> {
     collected: CollectedCohort,
     progress: FreezeProgress,
     guard: ReplayLimit<'a>,
-    canary: Option<CanaryChoice>,
     masker: Masker,
     on_progress: Tell<'a>,
 }
@@ -73,6 +72,8 @@ pub(super) struct CollectedCohort {
     pub cautions: BTreeMap<String, u64>,
     /// The jobs that are replayed first, where that was asked for.
     pub canary: Vec<CanaryJob>,
+    /// Their choice, while the cohort grows.
+    choice: Option<CanaryChoice>,
 }
 
 /// The choice of canary jobs, while the cohort grows.
@@ -85,9 +86,10 @@ struct CanaryChoice {
 }
 
 impl CanaryChoice {
-    fn new(n: u64) -> Self {
+    fn of(ask: &Ask) -> Option<Self> {
+        let n = ask.options.rollout?.canary?;
         let picker = CanaryPicker::new(usize::try_from(n).unwrap_or(usize::MAX));
-        Self { reserved: i64::try_from(n).unwrap_or(i64::MAX), picker, rows: HashMap::new() }
+        Some(Self { reserved: i64::try_from(n).unwrap_or(i64::MAX), picker, rows: HashMap::new() })
     }
 
     fn read(&mut self, entries: &[Entry]) {
@@ -183,10 +185,9 @@ impl<'a> Freezer<'a> {
             budget,
             left: ask.limit.unwrap_or(u64::MAX),
             gathered: Vec::new(),
-            collected: CollectedCohort::default(),
+            collected: CollectedCohort { choice: CanaryChoice::of(ask), ..CollectedCohort::default() },
             progress: NOTHING,
             guard: ReplayLimit::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
-            canary: ask.options.rollout.and_then(|rule| rule.canary).map(CanaryChoice::new),
             masker: Masker::new(Arc::clone(&desk.redactor)),
             on_progress,
         }
@@ -213,7 +214,7 @@ impl<'a> Freezer<'a> {
         self.write(0).await?;
         self.collected.left_out.missing = missing;
         self.collected.left_out.barred = self.guard.barred;
-        self.collected.canary = self.canary.take().map(|canary| canary.picker.choose()).unwrap_or_default();
+        self.collected.canary = self.collected.choice.take().map(|canary| canary.picker.choose()).unwrap_or_default();
         Ok(self.collected)
     }
 
@@ -232,7 +233,7 @@ impl<'a> Freezer<'a> {
             let (into, steps) = mpsc::channel(AHEAD);
             let mut reading = JoinSet::new();
             let store = Arc::clone(&self.desk.store);
-            let mode = if self.canary.is_some() { ScanMode::CohortRows } else { ScanMode::Cohort };
+            let mode = if self.collected.choice.is_some() { ScanMode::CohortRows } else { ScanMode::Cohort };
             reading.spawn(read_on(store, (asked.clone(), mode), cursor, self.left, self.budget.clone(), into));
             (next, ()) = tokio::try_join!(ended(reading), self.write_down(filter, terms.as_ref(), steps))?;
         }
@@ -247,7 +248,7 @@ impl<'a> Freezer<'a> {
     ) -> Result<(), PlanError> {
         while let Some(Page { entries, scanned, .. }) = steps.recv().await {
             self.check()?;
-            if let Some(canary) = &mut self.canary {
+            if let Some(canary) = &mut self.collected.choice {
                 canary.read(&entries);
             }
             let jobs: Vec<Frozen> = entries.into_iter().map(Frozen::of).collect();
@@ -281,7 +282,7 @@ impl<'a> Freezer<'a> {
                 // A row may spell its key otherwise than it was typed: then which are not there cannot be told.
                 missing.add(if named.n == n { named } else { Missing { n, first: Vec::new() } });
             }
-            if let Some(canary) = &mut self.canary {
+            if let Some(canary) = &mut self.collected.choice {
                 canary.read(&found);
             }
             self.progress.examined += chunk.len() as u64;
@@ -350,7 +351,7 @@ impl<'a> Freezer<'a> {
 
     async fn take(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
-        if let Some(canary) = &mut self.canary {
+        if let Some(canary) = &mut self.collected.choice {
             canary.take(&jobs, self.progress.frozen);
         }
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
@@ -372,7 +373,7 @@ impl<'a> Freezer<'a> {
     /// Writes what was gathered where it is `enough`.
     async fn write(&mut self, enough: usize) -> Result<(), PlanError> {
         if self.gathered.len() >= enough.max(1) {
-            let reserved = self.canary.as_ref().map_or(0, |canary| canary.reserved);
+            let reserved = self.collected.choice.as_ref().map_or(0, |canary| canary.reserved);
             self.ledger.cohorts().add_behind(self.run, reserved, take(&mut self.gathered)).await?;
         }
         Ok(())
