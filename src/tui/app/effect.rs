@@ -119,7 +119,12 @@ pub enum Request {
     /// Execute a confirmed run.
     Execute(RunId),
     /// Go on with a run that was stopped or cut off.
-    Resume(RunId),
+    Resume {
+        /// Which.
+        run: RunId,
+        /// Whether it goes on past its gate, whatever became of its canary jobs.
+        skip_gate: bool,
+    },
     /// Dismiss a plan: nothing was touched.
     Dismiss(RunId),
     /// The latest runs of the ledger.

@@ -6,6 +6,7 @@ mod contrast;
 mod cursor;
 mod first;
 mod others;
+mod plan_form;
 mod plan_words;
 mod prefetch;
 mod preview;

@@ -4,12 +4,14 @@
 
 mod chord;
 mod map;
+mod plan_option;
 mod table;
 
 use std::fmt::Write as _;
 
 pub use chord::Chord;
 pub use map::{BoundKeys, Keymap, Misbound};
+pub use plan_option::PlanOption;
 pub use table::BINDINGS;
 
 use crate::domain::action::Action;
@@ -43,6 +45,10 @@ pub enum KeyCommand {
     PreviousPane,
     /// The facet or tab of that number, from 1.
     Nth(u8),
+    /// Change an option of the plan.
+    Change(PlanOption),
+    /// Let the jobs behind the canary follow, whatever became of these.
+    SkipGate,
     /// The next facet or tab.
     NextTab,
     /// Open, narrow, choose, fold: what Enter does here.
@@ -138,6 +144,8 @@ impl KeyCommand {
                 | KeyCommand::No
                 | KeyCommand::Interrupt
                 | KeyCommand::Nth(_)
+                | KeyCommand::Change(_)
+                | KeyCommand::SkipGate
         ) {
             return None;
         }

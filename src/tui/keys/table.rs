@@ -1,7 +1,7 @@
 //! The bindings themselves.
 
 use super::KeyContext::{Anywhere, Contrast, Detail, Histogram, Leave, List, Page, Picker, Plan, Resume, Run, Runs};
-use super::{Binding, KeyCommand, KeyContext};
+use super::{Binding, KeyCommand, KeyContext, PlanOption};
 use crate::domain::action::Action;
 
 const fn bind(
@@ -13,6 +13,11 @@ const fn bind(
     help: &'static str,
 ) -> Binding {
     Binding { keys, places, command, hint, rank, help }
+}
+
+/// A key that changes an option of a plan.
+const fn change(keys: &'static [&'static str], option: PlanOption, help: &'static str) -> Binding {
+    bind(keys, &[Plan], KeyCommand::Change(option), "", 0, help)
 }
 
 /// Every binding of the console. Within a place the first line that has the key wins.
@@ -161,6 +166,15 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["n", "Esc", "q", "Ctrl-c"], &[Plan], KeyCommand::No, "", 0, "Dismiss the plan: nothing is touched."),
     bind(&["Down", "j"], &[Plan], KeyCommand::Down, "", 0, "Scroll."),
     bind(&["Up", "k"], &[Plan], KeyCommand::Up, "", 0, "Scroll."),
+    change(&["l"], PlanOption::Limit, "Change how many jobs are replayed, the newest first."),
+    change(&["r"], PlanOption::Rate, "Change how many jobs a second are replayed."),
+    change(&["s"], PlanOption::Spread, "Change over which time the jobs are spread."),
+    change(&["t"], PlanOption::Queue, "Change the target queue."),
+    change(&["a"], PlanOption::Attempts, "Change what becomes of used attempts."),
+    change(&["f"], PlanOption::Canary, "Change how many jobs go first."),
+    change(&["x"], PlanOption::Stop, "Switch the automatic stop off or on; with a canary or a ramp, change its limit."),
+    change(&["p"], PlanOption::Ramp, "Switch the growing rate on or off."),
+    change(&["w"], PlanOption::Reason, "Change the reason."),
     bind(&["s", "Ctrl-c"], &[Run], KeyCommand::StopRun, "stop", 1, "Stop after the current batch (cancels a freeze)."),
     bind(&["p"], &[Run], KeyCommand::PauseRun, "pause", 2, "Pause or continue between two batches."),
     bind(&["Esc", "q"], &[Run], KeyCommand::Back, "hide", 3, "Hide the gauge; the run continues: see the runs."),
@@ -177,6 +191,7 @@ pub static BINDINGS: &[Binding] = &[
     ),
     bind(&["Ctrl-c"], &[Page, Runs, Contrast], KeyCommand::Back, "", 0, "Close."),
     bind(&["y"], &[Resume], KeyCommand::Yes, "", 0, "Go on with the run."),
+    bind(&["o"], &[Resume], KeyCommand::SkipGate, "", 0, "Go on past the gate, whatever became of the canary jobs."),
     bind(&["n", "Esc", "q", "Ctrl-c"], &[Resume], KeyCommand::No, "", 0, "Leave it unchanged."),
     bind(&["y"], &[Leave], KeyCommand::Yes, "", 0, "Stop the run after its current batch, and leave."),
     bind(&["n", "Esc", "Ctrl-c"], &[Leave], KeyCommand::No, "", 0, "Stay."),

@@ -66,7 +66,7 @@ impl EffectExecutor {
 
     fn start(&mut self, start: Start) {
         let Start { id, slot, request, cancel } = start;
-        if matches!(request, Request::Execute(_) | Request::Resume(_)) {
+        if matches!(request, Request::Execute(_) | Request::Resume { .. }) {
             // A stop is for good, so each run has a switch of its own.
             self.control = RunControl::new();
         }

@@ -54,13 +54,14 @@ impl Session {
     }
 
     /// Resumes a run that was stopped or interrupted, and tells how far it has got.
-    pub async fn resume(&self, run: RunId, going: &Going) -> Result<Run, String> {
+    pub async fn resume(&self, run: RunId, skip_gate: bool, going: &Going) -> Result<Run, String> {
         let open = self.store().map_err(|e| e.to_string())?;
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;
         let planned = ledger.runs().get(&run).await.map_err(|e| e.to_string())?.intent.options.validate;
         // A run is judged as it was planned; which command does that, the record alone must not say.
         let is_planned = |named: &&Validator| planned.as_ref().is_some_and(|p| p.command == named.command);
         let options = self.run_options(&open, open.validate.as_ref().filter(is_planned));
+        let options = RunOptions { skip_gate, ..options };
         let (progress, seen) = watch::channel(nothing_yet(&run));
         self.follow(resume(&open.desk, &ledger, &run, options, &going.control, &progress), seen, going).await
     }

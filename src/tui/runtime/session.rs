@@ -165,7 +165,7 @@ impl Session {
                 Reply::Planned(Box::new(self.plan(ask, going).await))
             }
             Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),
-            Request::Resume(run) => Reply::Executed(Box::new(self.resume(run, going).await)),
+            Request::Resume { run, skip_gate } => Reply::Executed(Box::new(self.resume(run, skip_gate, going).await)),
             Request::Dismiss(run) => Reply::Dismissed(self.dismiss(run).await),
             Request::Runs => Reply::Runs(self.runs().await.map_err(|e| e.to_string())),
             Request::RunsAgain { followed } => {
@@ -349,7 +349,7 @@ pub fn failure(request: Request, error: SourceError) -> Reply {
         Request::Arguments(_) => Reply::Arguments(Err(error)),
         Request::Contrast(_) => Reply::Contrast(Box::new(Err(error))),
         Request::Plan { .. } => Reply::Planned(Box::new(Err(error.to_string()))),
-        Request::Execute(_) | Request::Resume(_) => Reply::Executed(Box::new(Err(error.to_string()))),
+        Request::Execute(_) | Request::Resume { .. } => Reply::Executed(Box::new(Err(error.to_string()))),
         Request::Dismiss(_) => Reply::Dismissed(Err(error.to_string())),
         Request::Runs => Reply::Runs(Err(error.to_string())),
         Request::RunsAgain { .. } => Reply::RunsAgain(Err(error.to_string())),

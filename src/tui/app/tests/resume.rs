@@ -20,7 +20,7 @@ fn on_runs(runs: Vec<Run>) -> Console {
 
 fn resumes(console: &Console) -> Option<&str> {
     match console.request(Slot::Act) {
-        Some(Request::Resume(run)) => Some(&run.0),
+        Some(Request::Resume { run, .. }) => Some(&run.0),
         _ => None,
     }
 }

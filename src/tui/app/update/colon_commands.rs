@@ -1,5 +1,6 @@
 //! The command line's words: one table for dispatch, completion and the reference.
 
+pub mod plan_form;
 pub mod plan_words;
 
 use std::fmt::Write as _;

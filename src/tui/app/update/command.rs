@@ -1,5 +1,6 @@
 //! What commands do, and why some cannot be used at the moment.
 
+use super::colon_commands::plan_form;
 use super::{contrast, filter, input_line, navigation, preview, resume, runs, shell_command};
 use crate::domain::action::Action;
 use crate::domain::time::Timestamp;
@@ -109,6 +110,8 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::Resume => resume::ask(model),
         KeyCommand::Mouse => take_mouse(model, now),
         KeyCommand::Yes => runs::yes(model, now),
+        KeyCommand::SkipGate => resume::confirm(model, true, now),
+        KeyCommand::Change(option) => plan_form::change(model, option, now),
         KeyCommand::No => runs::no(model, now),
         KeyCommand::StopRun => runs::stop(model, now),
         KeyCommand::PauseRun => runs::pause(model),

@@ -36,6 +36,11 @@ pub fn open(model: &mut Model, purpose: Purpose) -> Vec<Effect> {
         Purpose::Search => model.detail.search.as_ref().map_or(String::new(), |(words, _)| words.clone()),
         Purpose::Command => String::new(),
     };
+    open_with(model, purpose, text)
+}
+
+/// Opens a line that has a text already.
+pub fn open_with(model: &mut Model, purpose: Purpose, text: String) -> Vec<Effect> {
     model.overlay = Overlay::Line(Box::new(InputLine {
         purpose,
         input: Input::new(text),

@@ -12,7 +12,7 @@ mod polling;
 mod preview;
 mod reopen;
 mod reply;
-mod resume;
+pub(in crate::tui::app) mod resume;
 mod runs;
 mod shell_command;
 

@@ -1,6 +1,7 @@
 //! Going on with a run of the ledger that was stopped or cut off.
 
 use super::command::refusal_of;
+use crate::domain::rollout::RolloutPhase;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunState};
 use crate::triage::progress::RunProgress;
@@ -39,7 +40,7 @@ pub fn ask(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Goes on with it, once the operator can have read what is asked.
-pub fn confirm(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+pub fn confirm(model: &mut Model, skip_gate: bool, now: Timestamp) -> Vec<Effect> {
     let Overlay::Resume(dialog) = &model.overlay else { return Vec::new() };
     let is_read = dialog.seen.is_some_and(|seen| now >= seen.after(READ_FIRST));
     if !is_read || Areas::of(model).is_none() {
@@ -50,11 +51,20 @@ pub fn confirm(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         model.complain(sentence, now);
         return Vec::new();
     }
+    if skip_gate && !waits_at_gate(&run) {
+        model.complain("this run does not wait at a gate: y goes on with it", now);
+        return Vec::new();
+    }
     let Run { id, intent, tally, .. } = run;
     let state = RunState::Running;
     model.runner.going = Some(RunProgress { run: id.clone(), state, tally, rate: 0.0, eta: None, waiting: None });
     model.runner.action = Some(intent.action);
     (model.runner.stopping, model.runner.paused) = (false, false);
     model.overlay = Overlay::Run;
-    vec![model.requests.ask(Slot::Act, Request::Resume(id))]
+    vec![model.requests.ask(Slot::Act, Request::Resume { run: id, skip_gate })]
+}
+
+/// Whether the outcomes of its canary jobs hold a run back.
+pub fn waits_at_gate(run: &Run) -> bool {
+    run.rollout.as_ref().is_some_and(|state| state.phase == RolloutPhase::Gate)
 }

@@ -3,6 +3,7 @@
 use crossterm::event::{Event, KeyCode};
 use tui_input::backend::crossterm::EventHandler;
 
+use super::colon_commands::plan_form;
 use super::colon_commands::plan_words::PlanWords;
 use super::command::refusal_of;
 use super::{filter, resume};
@@ -174,11 +175,12 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
 
 /// Typing the number into a plan that asks for it; `None` lets the key go on to the table.
 pub fn type_count(model: &mut Model, event: &Event, chord: Chord, now: Timestamp) -> Option<Vec<Effect>> {
-    let read = is_read(model, now);
+    let (read, lacks_reason) = (is_read(model, now), lacks_reason(model));
     let Overlay::Plan(dialog) = &mut model.overlay else { return None };
     let Event::Key(key) = event else { return None };
     let typing = dialog.plan.confirm == Confirm::TypeCount;
     match key.code {
+        KeyCode::Enter if typing && lacks_reason => dialog.complaint = Some(NO_REASON.into()),
         KeyCode::Enter if typing => {
             let digits: String = dialog.typed.value().chars().filter(char::is_ascii_digit).collect();
             if digits == dialog.plan.count.to_string() && read {
@@ -209,11 +211,28 @@ fn is_read(model: &Model, now: Timestamp) -> bool {
     Areas::of(model).is_some() && dialog.seen.is_some_and(|seen| now >= seen.after(READ_FIRST))
 }
 
+/// What is said of a replay in production without a reason.
+const NO_REASON: &str = "production: say why, w writes the reason";
+
+/// Whether the open plan replays several jobs in production, and nobody said why.
+fn lacks_reason(model: &Model) -> bool {
+    let is_production = model.source.opened.as_ref().is_some_and(|opened| opened.production);
+    let Overlay::Plan(dialog) = &model.overlay else { return false };
+    let PlanDialog { plan, words, .. } = dialog.as_ref();
+    is_production && plan.count > 1 && plan_form::is_form(plan) && words.reason.is_none()
+}
+
 /// `y`: confirms a plan that takes a `y`, or leaving.
 pub fn yes(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    if lacks_reason(model) {
+        if let Overlay::Plan(dialog) = &mut model.overlay {
+            dialog.complaint = Some(NO_REASON.into());
+        }
+        return Vec::new();
+    }
     match &model.overlay {
         Overlay::Plan(dialog) if dialog.plan.confirm != Confirm::TypeCount && is_read(model, now) => confirm(model),
-        Overlay::Resume(_) => resume::confirm(model, now),
+        Overlay::Resume(_) => resume::confirm(model, false, now),
         Overlay::Leave => {
             model.overlay = Overlay::Run;
             model.runner.leave_after = true;

@@ -1,8 +1,8 @@
 //! The command line that does what is on screen, for a shell or a script.
 
+use super::colon_commands::plan_form;
 use super::command;
 use crate::domain::job::JobId;
-use crate::domain::rollout::Percent;
 use crate::domain::time::Timestamp;
 use crate::ledger::LedgerLocation;
 use crate::triage::plan::Plan;
@@ -98,33 +98,13 @@ fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
         Some(filter) => words.extend(["-f".to_owned(), filter.to_owned()]),
         None => words.extend(ids(model, plan)),
     }
-    words.extend(option_words(dialog));
+    words.extend(
+        plan_form::options(dialog).into_iter().flat_map(|(name, value)| [Some(name.to_owned()), value]).flatten(),
+    );
     if let Some(validate) = &plan.options.validate {
         words.extend(["--validate".to_owned(), shell_words::join(&validate.command)]);
     }
     words.extend(why);
-    words
-}
-
-/// The options of a plan but its validator and its reason, as both command lines take them.
-pub fn option_words(dialog: &PlanDialog) -> Vec<String> {
-    let options = &dialog.plan.options;
-    let mut words = Vec::new();
-    let mut add = |name: &str, value: Option<String>| {
-        words.extend(value.map(|value| [name.to_owned(), value]).into_iter().flatten())
-    };
-    add("--limit", dialog.words.limit.map(|limit| limit.to_string()));
-    add("--rate", options.pacing.rate.map(|rate| format!("{rate}/s")));
-    add("--spread", options.pacing.spread.map(|span| format!("{span}s")));
-    add("--batch", options.pacing.batch.map(|batch| batch.to_string()));
-    add("--to-queue", options.to_queue.clone());
-    add("--attempts", options.attempts.map(|kept| kept.word().to_owned()));
-    if let Some(rule) = options.rollout {
-        add("--canary", rule.canary.map(|n| n.to_string()));
-        add("--settle", rule.canary.map(|_| format!("{}s", rule.gate_wait)));
-        add("--stop-above", Some(Percent(rule.stop_above).to_string()));
-        words.extend(rule.ramp.then(|| "--ramp".to_owned()));
-    }
     words
 }
 

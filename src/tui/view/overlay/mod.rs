@@ -7,6 +7,7 @@ mod help;
 mod line;
 mod picker;
 mod plan;
+mod plan_form;
 mod quit_confirm;
 mod receipt;
 mod resume;

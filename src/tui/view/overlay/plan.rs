@@ -19,13 +19,14 @@
 
 use ratatui::layout::Rect;
 
-use super::count_confirm;
+use super::{count_confirm, plan_form};
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::triage::plan::{CohortShare, Confirm, Plan};
 use crate::triage::undo::CAN;
 use crate::tui::app::model::{Model, PlanDialog};
+use crate::tui::app::plan_form as form;
 use crate::tui::theme::{StyleRole, Theme};
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::dialog::{self, fit};
@@ -39,6 +40,8 @@ const WIDEST: usize = 100;
 const ASK: u16 = 3;
 /// Lines of a split.
 const SHARES: usize = 8;
+/// Rows of a screen from which on each option has a line.
+const FORM_ROWS: u16 = 30;
 /// Rows of the sample.
 const SAMPLE: usize = 5;
 
@@ -49,7 +52,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &PlanDialog, now: Ti
     let width = WIDEST.min(usize::from(screen.width));
     let text = width.saturating_sub(4);
     let tall = usize::from(screen.height) >= 20 && !canvas.theme.glyphs.is_plain();
-    let lines = lines(model, dialog, text, tall, canvas.theme, now);
+    let shape = (text, tall, screen.height < FORM_ROWS);
+    let lines = lines(model, dialog, shape, canvas.theme, now);
     let height = (lines.len() + usize::from(ASK) + 2).min(usize::from(screen.height));
     let area = dialog::centred(screen, width, height);
     let role = if dialog.plan.action.profile().rows.deletes() { StyleRole::Danger } else { StyleRole::Strong };
@@ -65,8 +69,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &PlanDialog, now: Ti
 fn lines<'p>(
     model: &'p Model,
     dialog: &'p PlanDialog,
-    width: usize,
-    tall: bool,
+    (width, tall, is_short): (usize, bool, bool),
     theme: &Theme,
     now: Timestamp,
 ) -> Vec<Phrase<'p>> {
@@ -96,7 +99,13 @@ fn lines<'p>(
         lines.extend(sentence(role, "now     ", &format!("{} {what}", grouped(*n)), width, theme));
     }
     lines.extend(cohort(model, plan, width, theme, now));
-    if !plan.options.is_plain() {
+    if form::is_form(plan) {
+        lines.push(Phrase::empty());
+        lines.extend(plan_form::lines(model, dialog, width, is_short, theme));
+        if let Some(validate) = &plan.options.validate {
+            lines.extend(sentence(StyleRole::Text, "accepts ", &validate.to_string(), width, theme));
+        }
+    } else if !plan.options.is_plain() {
         lines.extend(sentence(StyleRole::Text, "options ", &plan.options.to_string(), width, theme));
     }
     for note in &plan.notes {

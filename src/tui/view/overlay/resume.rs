@@ -12,6 +12,7 @@
 use crate::domain::histogram::grouped;
 use crate::ledger::{Run, RunState};
 use crate::tui::app::model::{Model, ResumeDialog};
+use crate::tui::app::waits_at_gate;
 use crate::tui::theme::StyleRole;
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::dialog;
@@ -33,8 +34,15 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &ResumeDialog) {
         lines.extend(rows.into_iter().take(MOST_ROWS).map(|row| Phrase::of(StyleRole::Text, row)));
     }
     lines.push(Phrase::empty());
+    let gate = match waits_at_gate(run) {
+        true => Phrase::of(StyleRole::Key, "o").and(StyleRole::Text, " past the gate    "),
+        false => Phrase::empty(),
+    };
     lines.push(
-        Phrase::of(StyleRole::Key, " y").and(StyleRole::Text, " go on    ").and(StyleRole::Cursor, "[ n leave it ]"),
+        Phrase::of(StyleRole::Key, " y")
+            .and(StyleRole::Text, " go on    ")
+            .then(gate)
+            .and(StyleRole::Cursor, "[ n leave it ]"),
     );
     let area = dialog::centred(screen, width, lines.len() + 2);
     let inside = dialog::frame(canvas, area, &format!("Resume {}?", run.id), StyleRole::Danger);
@@ -48,6 +56,11 @@ fn sentences(model: &Model, run: &Run) -> Vec<String> {
     let mut sentences = vec![format!("{verb}, planned by {}@{}", operator.user, operator.host)];
     if !run.intent.filter.is_empty() {
         sentences.push(format!("filter: {}", model.shown(&run.intent.filter)));
+    }
+    if let Some(state) = run.rollout.as_ref().filter(|_| waits_at_gate(run)) {
+        let known =
+            if state.evidence.total() == 0 { "nothing is known yet".to_owned() } else { state.evidence.summary() };
+        sentences.push(format!("It waits at its gate. Of the canary jobs: {known}. Going on asks for them again."));
     }
     sentences.push(format!("Behind it: {} of {planned}. Left: {}.", grouped(tally.behind()), grouped(left)));
     if run.state == RunState::Running {
