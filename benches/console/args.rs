@@ -27,7 +27,7 @@ pub struct Args {
     /// 20,000 rows and one run of everything: shows that the bench works, not how fast anything is.
     #[arg(long)]
     pub small: bool,
-    /// Only these parts: start, counts, pages, scans, fingerprints, contrast, freeze, leaving, footprint, live, replay, batch, workers,
+    /// Only these parts: start, counts, pages, scans, fingerprints, contrast, freeze, leaving, footprint, live, replay, batch, workers, rollout,
     /// keyboard, million, soak, indexes, peers.
     #[arg(long, value_delimiter = ',', value_parser = part)]
     only: Vec<String>,

@@ -30,6 +30,7 @@ mod process;
 mod psql;
 mod replay;
 mod report;
+mod rollout;
 mod sample;
 mod scans;
 mod screen;
@@ -76,7 +77,8 @@ use table::{Table, summary};
 const READING: [&str; 9] =
     ["start", "counts", "pages", "scans", "fingerprints", "contrast", "freeze", "leaving", "footprint"];
 /// Parts that write to it, or need a server for more.
-const WRITING: [&str; 9] = ["live", "replay", "batch", "workers", "keyboard", "million", "soak", "indexes", "peers"];
+const WRITING: [&str; 10] =
+    ["live", "replay", "batch", "workers", "rollout", "keyboard", "million", "soak", "indexes", "peers"];
 
 fn main() -> ExitCode {
     let args = Args::parse().checked();
@@ -186,6 +188,7 @@ async fn writing(part: &str, bench: &Bench<'_>, copy: &str, slices: &mut Slices)
             Err("left out: this layout has no live table of its own".to_owned())
         }
         "workers" => workers::measure(bench, copy, slices).await,
+        "rollout" => rollout::measure(bench).await,
         "keyboard" => Ok(keyboard::measure(bench, copy, slices)),
         "soak" => soak::measure(bench, copy),
         "indexes" => pages::with_indexes(bench, copy).await,

@@ -229,7 +229,7 @@ pub fn desk(store: Arc<dyn Store>) -> StoreContext {
 }
 
 /// The progress of a run that has not begun.
-fn planned(plan: &Plan) -> RunProgress {
+pub fn planned(plan: &Plan) -> RunProgress {
     let (run, tally) = (plan.run.clone(), RunTally::default());
     RunProgress { run, state: RunState::Planned, tally, rate: 0.0, eta: None, waiting: None }
 }
