@@ -241,6 +241,9 @@ pub struct StateWords {
     /// Set aside.
     #[serde(default)]
     pub ignored: Vec<String>,
+    /// Those of the words above that jobs have which are live or have succeeded: dead ones can be compared with them.
+    #[serde(default)]
+    pub live_or_succeeded: Vec<String>,
     /// The same as conditions, where an index serves these better than the words.
     #[serde(default)]
     pub when: StateConditions,

@@ -62,6 +62,8 @@ pub struct Capabilities {
     pub outcomes_need_copies: bool,
     /// Why [`super::Store::outcomes`] cannot tell anything, where that is so; a sentence.
     pub outcomes_unknown: Option<String>,
+    /// The layout's own words for jobs that are live or have succeeded: dead ones can be compared with them.
+    pub live_or_succeeded: Vec<String>,
     /// What tells after a crash whether a batch took effect.
     pub evidence: Evidence,
 }

@@ -89,7 +89,8 @@ pub struct ContrastArgs {
     /// The chosen jobs.
     #[command(flatten)]
     pub filter: FilterArg,
-    /// Jobs to compare with; without it other dead jobs of the same class, or all other dead jobs.
+    /// Jobs to compare with; without it other dead jobs of the same class, else its live or succeeded jobs where the table has
+    /// them, else all other dead jobs.
     #[arg(long, value_name = "FILTER", allow_hyphen_values = true, value_parser = super::filter)]
     pub against: Option<String>,
     /// Jobs of each side that are read first, the newest.

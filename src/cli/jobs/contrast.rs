@@ -22,9 +22,9 @@ struct ContrastOutput<'a> {
     source: &'a str,
     store: &'a str,
     filter: String,
-    /// `same_classes`, `all_others` or `named`.
+    /// `same_classes`, `live_or_succeeded`, `all_others` or `named`.
     baseline: &'static str,
-    /// The classes of `same_classes`.
+    /// The classes of the first two.
     classes: Vec<String>,
     /// The filter that was named.
     against: Option<String>,
@@ -95,11 +95,11 @@ fn print(opened: &OpenedStore, filter: &Filter, format: Format, report: &Contras
             }
         }
         Format::Json => {
+            let redactor = &opened.desk.redactor;
+            let masked = |classes: &[String]| classes.iter().map(|class| redactor.text(class).into_owned()).collect();
             let (baseline, classes, against) = match &report.baseline {
-                Baseline::SameClasses(classes) => {
-                    let masked = |class: &String| opened.desk.redactor.text(class).into_owned();
-                    ("same_classes", classes.iter().map(masked).collect(), None)
-                }
+                Baseline::SameClasses(classes) => ("same_classes", masked(classes), None),
+                Baseline::LiveOrSucceeded(classes) => ("live_or_succeeded", masked(classes), None),
                 Baseline::AllOthers => ("all_others", Vec::new(), None),
                 Baseline::Named(filter) => ("named", Vec::new(), Some(filter.to_string())),
             };

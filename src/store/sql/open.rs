@@ -132,6 +132,7 @@ fn describe(
         undo_needs_copies: recalls && verbs.replay.as_ref().is_some_and(|verb| !verb.keep.is_nothing()),
         outcomes_need_copies: layout.spec.outcome.as_ref().is_some_and(|outcome| needs_copies(outcome.get_ref())),
         outcomes_unknown: outcomes_unknown(layout),
+        live_or_succeeded: layout.spec.states.live_or_succeeded.clone(),
         evidence: layout.dialect.transaction().map_or(Evidence::None, |_| Evidence::Transaction),
     };
     StoreInfo {

@@ -5,6 +5,9 @@ mod report;
 mod values;
 
 use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use reader::JobReader;
 pub use reader::Progress;
@@ -26,6 +29,8 @@ const MOST: usize = 20;
 const FEWEST: usize = 30;
 /// The share of the chosen jobs whose classes the baseline has, in percent: few jobs of many other classes are left out.
 const CLASSES_SHARE: usize = 95;
+/// How long live or succeeded jobs are read.
+const LIVE_DEADLINE: Duration = Duration::from_secs(2);
 /// Classes that a baseline has at the most.
 const CLASSES: usize = 20;
 
@@ -34,7 +39,8 @@ const CLASSES: usize = 20;
 pub struct ContrastQuery {
     /// The chosen jobs; resolved.
     pub chosen: Filter,
-    /// The others; without it, other dead jobs of the same class, or all others. Resolved.
+    /// The others; without it, the first that there is: other dead jobs of the same class, its live or succeeded ones, all
+    /// other dead jobs. Resolved.
     pub against: Option<Filter>,
     /// Jobs of each side that are read at first; [`SAMPLE`] is usual.
     pub sample: usize,
@@ -47,6 +53,8 @@ pub struct ContrastQuery {
 pub enum Baseline {
     /// Other dead jobs of these classes.
     SameClasses(Vec<String>),
+    /// Live or succeeded jobs of these classes.
+    LiveOrSucceeded(Vec<String>),
     /// All other dead jobs.
     AllOthers,
     /// What the operator named.
@@ -77,7 +85,7 @@ pub async fn contrast(
     on_progress: Progress<'_>,
 ) -> Result<ContrastReport, SourceError> {
     let mode = mode(desk, &query.chosen, budget).await?;
-    let reader = JobReader { desk, budget, chosen: &query.chosen, marks: true, mode };
+    let reader = JobReader { desk, budget, chosen: &query.chosen, marks: true, mode, until: None };
     let mut contrast = Contrast::chosen_by(argument_paths(&query.chosen));
     let mut classes: HashMap<Option<Untrusted>, usize> = HashMap::new();
     let mut more = reader
@@ -86,18 +94,12 @@ pub async fn contrast(
             contrast.add_chosen(job);
         })
         .await?;
-    let (mut baseline, mut others) = match &query.against {
+    let (baseline, others) = match &query.against {
         Some(filter) => (Baseline::Named(filter.clone()), vec![filter.clone()]),
-        None => same_classes(&query.chosen, &classes).unwrap_or_else(|| all_others(&query.chosen)),
+        None => first_baseline(&reader, &query.chosen, &classes).await?,
     };
-    if matches!(baseline, Baseline::SameClasses(_)) {
-        let mut found = 0;
-        reader.read(&others, FEWEST, &mut |_| (), &mut |_, _| found += 1).await?;
-        if found < FEWEST {
-            (baseline, others) = all_others(&query.chosen);
-        }
-    }
-    more |= reader.read(&others, query.sample, on_progress, &mut |_, job| contrast.add_other(job)).await?;
+    let of_others = reader.of_baseline(&baseline);
+    more |= of_others.read(&others, query.sample, on_progress, &mut |_, job| contrast.add_other(job)).await?;
     let (differences, jobs) = (contrast.differences(MOST), contrast.jobs());
     let report = ContrastReport { baseline, differences, jobs, is_sample: more };
     if !more || !query.counts_all {
@@ -110,9 +112,12 @@ pub async fn contrast(
     let chosen = std::slice::from_ref(&query.chosen);
     let reader = JobReader { marks: false, mode, ..reader };
     reader.read(chosen, usize::MAX, on_progress, &mut |_, job| full_pass.add_chosen(job)).await?;
-    reader.read(&others, usize::MAX, on_progress, &mut |_, job| full_pass.add_other(job)).await?;
+    // Of jobs that have succeeded there may be very many more.
+    let most = if matches!(report.baseline, Baseline::LiveOrSucceeded(_)) { query.sample } else { usize::MAX };
+    let reader = reader.of_baseline(&report.baseline);
+    let is_sample = reader.read(&others, most, on_progress, &mut |_, job| full_pass.add_other(job)).await?;
     let (differences, jobs) = full_pass.done();
-    Ok(ContrastReport { differences, jobs, is_sample: false, ..report })
+    Ok(ContrastReport { differences, jobs, is_sample, ..report })
 }
 
 /// How jobs are read: as much of them as the role may read.
@@ -135,8 +140,35 @@ fn argument_paths(filter: &Filter) -> Vec<ValuePath> {
     filter.clauses().iter().filter_map(path).collect()
 }
 
-/// Other jobs of the classes of the chosen ones, where these are few and were not chosen by them alone.
-fn same_classes(chosen: &Filter, classes: &HashMap<Option<Untrusted>, usize>) -> Option<(Baseline, Vec<Filter>)> {
+impl JobReader<'_> {
+    /// The reader of the jobs of a baseline. The table of a queue in use may be large, and is no place to search for long.
+    fn of_baseline(self, baseline: &Baseline) -> Self {
+        let is_in_use = matches!(baseline, Baseline::LiveOrSucceeded(_));
+        Self { until: is_in_use.then(|| Instant::now() + LIVE_DEADLINE), ..self }
+    }
+}
+
+/// The first baseline that has enough jobs.
+async fn first_baseline(
+    reader: &JobReader<'_>,
+    chosen: &Filter,
+    classes: &HashMap<Option<Untrusted>, usize>,
+) -> Result<(Baseline, Vec<Filter>), SourceError> {
+    let Some(classes) = main_classes(classes) else { return Ok(all_others(chosen)) };
+    let words = &reader.desk.store.info().capabilities.live_or_succeeded;
+    let candidates = [same_classes(chosen, &classes), live_or_succeeded(chosen, words, &classes)];
+    for (baseline, others) in candidates.into_iter().flatten() {
+        let mut found = 0;
+        reader.of_baseline(&baseline).read(&others, FEWEST, &mut |_| (), &mut |_, _| found += 1).await?;
+        if found >= FEWEST {
+            return Ok((baseline, others));
+        }
+    }
+    Ok(all_others(chosen))
+}
+
+/// The classes of nearly all chosen jobs, where these are few.
+fn main_classes(classes: &HashMap<Option<Untrusted>, usize>) -> Option<Vec<String>> {
     let all: usize = classes.values().sum();
     let mut by_size: Vec<(&str, usize)> =
         classes.iter().filter_map(|(class, n)| Some((class.as_ref()?.exact(), *n))).collect();
@@ -148,14 +180,28 @@ fn same_classes(chosen: &Filter, classes: &HashMap<Option<Untrusted>, usize>) ->
             covered += n;
         }
     }
-    if covered * 100 < all * CLASSES_SHARE || names.len() > CLASSES {
-        return None;
-    }
-    let values: Vec<Option<&str>> = names.iter().copied().map(Some).collect();
+    let are_few = covered * 100 >= all * CLASSES_SHARE && names.len() <= CLASSES;
+    are_few.then(|| names.into_iter().map(str::to_owned).collect())
+}
+
+/// Other jobs of the classes of the chosen ones, where these were not chosen by them alone.
+fn same_classes(chosen: &Filter, classes: &[String]) -> Option<(Baseline, Vec<Filter>)> {
+    let values: Vec<Option<&str>> = classes.iter().map(|class| Some(class.as_str())).collect();
     let others = chosen.without(&Key::Class).complement();
     let narrowed: Vec<Filter> = others.iter().filter_map(|part| part.narrow(Facet::Class, &values).ok()).collect();
-    let names = names.into_iter().map(str::to_owned).collect();
-    (!narrowed.is_empty()).then_some((Baseline::SameClasses(names), narrowed))
+    (!narrowed.is_empty()).then_some((Baseline::SameClasses(classes.to_vec()), narrowed))
+}
+
+/// Live or succeeded jobs of these classes, where the layout keeps them and only dead ones were chosen.
+fn live_or_succeeded(chosen: &Filter, words: &[String], classes: &[String]) -> Option<(Baseline, Vec<Filter>)> {
+    let names_states = |clause: &Clause| matches!(clause.key, Key::State | Key::Native | Key::Id);
+    if words.is_empty() || chosen.clauses().iter().any(names_states) {
+        return None;
+    }
+    let values: Vec<Option<&str>> = classes.iter().map(|class| Some(class.as_str())).collect();
+    let all = Filter::all().narrow(Facet::Class, &values).ok()?;
+    let others = words.iter().try_fold(all, |filter, word| filter.with(&Key::Native, Some(word), false)).ok()?;
+    Some((Baseline::LiveOrSucceeded(classes.to_vec()), vec![others]))
 }
 
 fn all_others(chosen: &Filter) -> (Baseline, Vec<Filter>) {
@@ -185,8 +231,14 @@ mod tests {
         let redactor = Arc::new(Redactor::new(&config));
         let desk = StoreContext { redactor, ..MemoryStore::of(1, |_| ()).desk() };
         let (budget, filter) = (Budget::new(std::time::Duration::from_secs(1)), Filter::all());
-        let reader =
-            JobReader { desk: &desk, budget: &budget, chosen: &filter, marks: true, mode: ScanMode::Comparison };
+        let reader = JobReader {
+            desk: &desk,
+            budget: &budget,
+            chosen: &filter,
+            marks: true,
+            mode: ScanMode::Comparison,
+            until: None,
+        };
         let mut contrast = Contrast::default();
         let arguments = |pin: u8| {
             entry(&format!(
@@ -211,8 +263,14 @@ mod tests {
         let desk = MemoryStore::of(1, |_| ()).desk();
         let budget = Budget::new(std::time::Duration::from_secs(1));
         let filter = Filter::parse("args.currency:JPY").expect("a filter");
-        let reader =
-            JobReader { desk: &desk, budget: &budget, chosen: &filter, marks: true, mode: ScanMode::Comparison };
+        let reader = JobReader {
+            desk: &desk,
+            budget: &budget,
+            chosen: &filter,
+            marks: true,
+            mode: ScanMode::Comparison,
+            until: None,
+        };
         let mut contrast = Contrast::chosen_by(argument_paths(&filter));
         for nth in 0..50 {
             let arguments = |currency: &str, kind| entry(&format!(r#"{{"currency":"{currency}","kind":{kind}}}"#));

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use tokio::time::Instant;
+
 use crate::domain::backtrace::{Backtrace, FrameOrigins};
 use crate::domain::contrast::{ComparedJob, ValuePath};
 use crate::domain::facet::Facet;
@@ -25,6 +27,7 @@ const MAX_VALUE: usize = 120;
 pub type Progress<'a> = &'a mut (dyn FnMut(u64) + Send);
 
 /// Reads jobs with what is compared of them.
+#[derive(Clone, Copy)]
 pub(super) struct JobReader<'a> {
     pub(super) desk: &'a StoreContext,
     pub(super) budget: &'a Budget,
@@ -34,6 +37,8 @@ pub(super) struct JobReader<'a> {
     pub(super) marks: bool,
     /// What is read of each job.
     pub(super) mode: ScanMode,
+    /// When reading ends, whether all are read or not.
+    pub(super) until: Option<Instant>,
 }
 
 impl JobReader<'_> {
@@ -56,6 +61,9 @@ impl JobReader<'_> {
                     self.compare(entry, each);
                 }
                 on_progress(entries.len() as u64);
+                if self.until.is_some_and(|until| Instant::now() >= until) {
+                    return Ok(true);
+                }
             }
             if pages.is_cut() {
                 return Ok(true);

@@ -63,13 +63,18 @@ impl ContrastReport {
         let about = if self.is_sample { "~ the newest " } else { "" };
         let others = grouped(self.jobs.others);
         let baseline = match &self.baseline {
-            Baseline::SameClasses(classes) => match classes.as_slice() {
-                [class] => format!("other dead jobs of {}", Clean::line(&redactor.text(class))),
-                classes => format!("other dead jobs of the same {} classes", classes.len()),
-            },
+            Baseline::SameClasses(classes) => format!("other dead jobs of {}", named(classes, redactor)),
+            Baseline::LiveOrSucceeded(classes) => format!("live or succeeded jobs of {}", named(classes, redactor)),
             Baseline::AllOthers => "other dead jobs".to_owned(),
             Baseline::Named(filter) => format!("jobs of {}", redactor.text(&filter.to_string())),
         };
         format!("{about}{}, compared with {about}{others} {baseline}", jobs(self.jobs.chosen))
+    }
+}
+
+fn named(classes: &[String], redactor: &Redactor) -> String {
+    match classes {
+        [class] => Clean::line(&redactor.text(class)).to_string(),
+        classes => format!("the same {} classes", classes.len()),
     }
 }

@@ -113,6 +113,34 @@ async fn where_jobs_failed_and_columns_that_no_key_names_are_compared_on_every_e
     }
 }
 
+#[tokio::test]
+async fn a_class_of_which_all_are_chosen_is_compared_with_its_live_and_succeeded_jobs_on_every_engine() {
+    for db in harness::every_engine("cli contrast live").await {
+        Layout::DlqEvents.seed(&db, 3_000).await;
+        let set = |currency: &str, condition: &str| {
+            format!(
+                "update dlq_events set payload = '{{\"currency\": \"{currency}\"}}', event_type = 'One' where {condition}"
+            )
+        };
+        db.execute(&set("EUR", "status <> 'FAILED_PERMANENTLY'")).await;
+        db.execute(&set("JPY", "status = 'FAILED_PERMANENTLY'")).await;
+        let of = |status: &str| format!("select count(*) from dlq_events where status {status}");
+        let dead = count(&db, &of("= 'FAILED_PERMANENTLY'")).await;
+        let others = count(&db, &of("in ('PENDING', 'PROCESSING', 'SUCCEEDED')")).await;
+        assert!(dead > 100 && others > 40, "{dead} {others}");
+        let user = User::of(&db);
+        let told = user.json(&["contrast", "-f", "class:One", "-o", "json"]);
+        let told_of = ["baseline", "classes", "chosen", "others"].map(|field| told[field].clone());
+        assert_eq!(told_of, [Value::from("live_or_succeeded"), Value::from(vec!["One"]), dead.into(), others.into()]);
+        assert_eq!(told["differences"][0]["attributes"], Value::from(vec!["args.currency = \"JPY\""]), "{told:#}");
+        let shown = user.run(&["contrast", "-f", "class:One"]);
+        assert!(shown.out.contains("live or succeeded jobs of One"), "{}", shown.out);
+        // Jobs that are live themselves have no such baseline.
+        let live = user.json(&["contrast", "-f", "class:One state:resolved", "-o", "json"]);
+        assert_ne!(live["baseline"], "live_or_succeeded", "{live:#}");
+    }
+}
+
 /// Each value with its number of jobs, as `stats` has them.
 fn bars(told: &Value) -> Vec<(Option<String>, u64)> {
     let bar = |bar: &Value| (bar["value"].as_str().map(str::to_owned), bar["n"].as_u64().expect("a number"));
