@@ -90,6 +90,26 @@ impl OutcomeKind {
         }
     }
 
+    /// The word on screens.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Died => "died again",
+            Self::Gone => "deleted",
+            Self::TakenBack => "taken back",
+            kind => kind.word(),
+        }
+    }
+
+    /// The word in JSON, CSV and metrics.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Died => "died_again",
+            Self::Gone => "deleted",
+            Self::TakenBack => "taken_back",
+            kind => kind.word(),
+        }
+    }
+
     /// The kind that a word of a filter names, if it names one.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
@@ -143,6 +163,29 @@ impl ReplayOutcome {
             Self::Gone(GoneMeaning::Deleted) => "gone",
             Self::TakenBack => "taken_back",
             Self::Unknown => "unknown",
+        }
+    }
+
+    /// Its kind: what is gone where that means success has succeeded.
+    pub fn kind(&self) -> OutcomeKind {
+        match self {
+            Self::Waiting => OutcomeKind::Waiting,
+            Self::Running => OutcomeKind::Running,
+            Self::Retrying(_) => OutcomeKind::Retrying,
+            Self::Succeeded | Self::Gone(GoneMeaning::Succeeded) => OutcomeKind::Succeeded,
+            Self::DiedAgain(_) => OutcomeKind::Died,
+            Self::Gone(GoneMeaning::Deleted) => OutcomeKind::Gone,
+            Self::TakenBack => OutcomeKind::TakenBack,
+            Self::Unknown => OutcomeKind::Unknown,
+        }
+    }
+
+    /// In few words for a screen, with the error class of the last failure where it is known: `died again, KeyError`.
+    pub fn summary(&self) -> String {
+        let label = self.kind().label();
+        match self.error_class() {
+            Some(class) => format!("{label}, {}", class.exact()),
+            None => label.to_owned(),
         }
     }
 
@@ -254,6 +297,24 @@ impl OutcomeCounts {
         }
     }
 
+    /// The counts by kind, each job in one of them: what is gone where that means success has succeeded.
+    pub fn by_kind(&self) -> [(OutcomeKind, u64); 8] {
+        OutcomeKind::ALL.map(|kind| (kind, self.of(kind)))
+    }
+
+    fn of(&self, kind: OutcomeKind) -> u64 {
+        match kind {
+            OutcomeKind::Waiting => self.waiting,
+            OutcomeKind::Running => self.running,
+            OutcomeKind::Retrying => self.retrying,
+            OutcomeKind::Succeeded => self.ok(),
+            OutcomeKind::Died => self.died(),
+            OutcomeKind::Gone => self.gone,
+            OutcomeKind::TakenBack => self.taken_back,
+            OutcomeKind::Unknown => self.unknown,
+        }
+    }
+
     /// Jobs that died again, of whatever.
     pub fn died(&self) -> u64 {
         self.died_same + self.died_other
@@ -271,17 +332,20 @@ impl OutcomeCounts {
 
     /// One short line: `7 ok, 3 died again`. Empty where nothing is known.
     pub fn summary(&self) -> String {
-        let parts = [
-            (self.ok(), "ok"),
-            (self.died(), "died again"),
-            (self.retrying, "retrying"),
-            (self.running, "running"),
-            (self.waiting, "waiting"),
-            (self.gone, "deleted"),
-            (self.taken_back, "taken back"),
-            (self.unknown, "unknown"),
+        // What is settled and what went wrong comes first.
+        let order = [
+            OutcomeKind::Succeeded,
+            OutcomeKind::Died,
+            OutcomeKind::Retrying,
+            OutcomeKind::Running,
+            OutcomeKind::Waiting,
+            OutcomeKind::Gone,
+            OutcomeKind::TakenBack,
+            OutcomeKind::Unknown,
         ];
-        let named = parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{} {word}", grouped(n)));
+        let word = |kind: OutcomeKind| if kind == OutcomeKind::Succeeded { "ok" } else { kind.label() };
+        let counts = order.map(|kind| (self.of(kind), word(kind)));
+        let named = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{} {word}", grouped(n)));
         named.collect::<Vec<_>>().join(", ")
     }
 

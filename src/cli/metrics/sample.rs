@@ -153,26 +153,13 @@ async fn replayed(opened: &OpenedStore, now: Timestamp) -> Option<Vec<(&'static 
 
 /// Every outcome with its number, so that each series begins at 0.
 fn outcomes_of<'a>(runs: impl Iterator<Item = &'a OutcomeCounts>) -> Vec<(&'static str, u64)> {
-    let mut sums = by_outcome(&OutcomeCounts::default());
+    let mut sums = OutcomeCounts::default().by_kind();
     for counts in runs {
-        for ((_, sum), (_, n)) in sums.iter_mut().zip(by_outcome(counts)) {
+        for ((_, sum), (_, n)) in sums.iter_mut().zip(counts.by_kind()) {
             *sum += n;
         }
     }
-    sums.into()
-}
-
-fn by_outcome(counts: &OutcomeCounts) -> [(&'static str, u64); 8] {
-    [
-        ("waiting", counts.waiting),
-        ("running", counts.running),
-        ("retrying", counts.retrying),
-        ("succeeded", counts.ok()),
-        ("died_again", counts.died()),
-        ("deleted", counts.gone),
-        ("taken_back", counts.taken_back),
-        ("unknown", counts.unknown),
-    ]
+    sums.into_iter().map(|(kind, n)| (kind.field(), n)).collect()
 }
 
 /// The states whose jobs are known by number: an estimate or a lower bound would look like a number as good as any. The dead

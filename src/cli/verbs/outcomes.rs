@@ -14,7 +14,7 @@ use crate::cli::verbs::receipt::typed;
 use crate::cli::wrap::hanging;
 use crate::domain::action::Action;
 use crate::domain::histogram::{grouped, jobs};
-use crate::domain::outcome::OutcomeCounts;
+use crate::domain::outcome::{OutcomeCounts, OutcomeKind};
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Run, RunId, RunState};
@@ -80,25 +80,18 @@ pub(super) fn print(out: &mut impl Write, counts: &OutcomeCounts, width: Option<
             note => writeln!(out, "{}", hanging(&format!("{head}  "), note, width)),
         }
     };
-    for (name, n, note) in [
-        ("waiting", counts.waiting, ""),
-        ("running", counts.running, ""),
-        ("retrying", counts.retrying, "failed since the replay, and wait for their next attempt"),
-        ("succeeded", counts.ok(), gone.as_str()),
-        ("died again", counts.died(), ""),
-    ] {
-        if n > 0 {
-            line(name, n, note)?;
-        }
-    }
-    for (class, n) in &counts.died_by_class {
-        let class =
-            class.as_deref().map_or("(no error class)".to_owned(), |class| Clean::line(&typed(class)).to_string());
-        line("", *n, &class)?;
-    }
-    for (name, n) in [("deleted", counts.gone), ("taken back", counts.taken_back), ("unknown", counts.unknown)] {
-        if n > 0 {
-            line(name, n, "")?;
+    for (kind, n) in counts.by_kind().into_iter().filter(|(_, n)| *n > 0) {
+        let note = match kind {
+            OutcomeKind::Retrying => "failed since the replay, and wait for their next attempt",
+            OutcomeKind::Succeeded => gone.as_str(),
+            _ => "",
+        };
+        line(kind.label(), n, note)?;
+        if kind == OutcomeKind::Died {
+            for (class, n) in &counts.died_by_class {
+                let class = class.as_deref().map(|class| Clean::line(&typed(class)).to_string());
+                line("", *n, class.as_deref().unwrap_or("(no error class)"))?;
+            }
         }
     }
     Ok(())

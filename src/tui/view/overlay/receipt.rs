@@ -15,7 +15,7 @@
 //! ```
 
 use crate::domain::histogram::grouped;
-use crate::domain::outcome::OutcomeCounts;
+use crate::domain::outcome::{OutcomeCounts, OutcomeKind};
 use crate::domain::text::Untrusted;
 use crate::ledger::{Run, RunState};
 use crate::tui::app::model::{Model, ScrollState, SourceState};
@@ -101,26 +101,32 @@ fn sums(run: &Run) -> Vec<Phrase<'_>> {
 /// What became of replayed jobs, when that was last asked for.
 fn outcomes(model: &Model, counts: &OutcomeCounts) -> Vec<Phrase<'static>> {
     let mut lines = vec![Phrase::empty()];
-    for (role, word, n) in [
-        (StyleRole::Dim, "waiting", counts.waiting),
-        (StyleRole::Text, "running", counts.running),
-        (StyleRole::Warning, "retrying", counts.retrying),
-        (StyleRole::Good, "succeeded", counts.ok()),
-        (StyleRole::Danger, "died again", counts.died()),
-    ] {
-        lines.extend((n > 0).then(|| sum(role, word, n)));
-    }
-    for (class, n) in &counts.died_by_class {
-        let class = match class {
-            Some(class) => Untrusted::new(model.shown(class)).line_head(200).to_string(),
-            None => "(no error class)".to_owned(),
-        };
-        lines.push(of_which(*n, class));
-    }
-    for (word, n) in [("deleted", counts.gone), ("taken back", counts.taken_back), ("unknown", counts.unknown)] {
-        lines.extend((n > 0).then(|| sum(StyleRole::Dim, word, n)));
+    for (kind, n) in counts.by_kind().into_iter().filter(|(_, n)| *n > 0) {
+        lines.push(sum(role_of(kind), kind.label(), n));
+        if kind == OutcomeKind::Died {
+            lines.extend(
+                counts.died_by_class.iter().map(|(class, n)| of_which(*n, class_name(model, class.as_deref()))),
+            );
+        }
     }
     lines
+}
+
+fn role_of(kind: OutcomeKind) -> StyleRole {
+    match kind {
+        OutcomeKind::Running => StyleRole::Text,
+        OutcomeKind::Retrying => StyleRole::Warning,
+        OutcomeKind::Succeeded => StyleRole::Good,
+        OutcomeKind::Died => StyleRole::Danger,
+        OutcomeKind::Waiting | OutcomeKind::Gone | OutcomeKind::TakenBack | OutcomeKind::Unknown => StyleRole::Dim,
+    }
+}
+
+fn class_name(model: &Model, class: Option<&str>) -> String {
+    class.map_or_else(
+        || "(no error class)".to_owned(),
+        |class| Untrusted::new(model.shown(class)).line_head(200).to_string(),
+    )
 }
 
 fn sum(role: StyleRole, word: &'static str, n: u64) -> Phrase<'static> {
