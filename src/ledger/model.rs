@@ -5,7 +5,7 @@ use std::fmt;
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
-use crate::domain::outcome::OutcomeCounts;
+use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
 use crate::domain::rollout::RolloutState;
 use crate::domain::run_options::Options;
 use crate::domain::run_options::destination::Destination;
@@ -259,7 +259,7 @@ pub struct HistoryEntry {
     pub operator: Operator,
     /// Why.
     pub reason: Option<String>,
-    /// `done`, `skipped: …`, `failed: …` or `in doubt`.
+    /// `done`, `skipped: …`, `failed: …` or `in doubt`; of a replayed job `replayed: ` and what was last seen of it.
     pub outcome: Untrusted,
 }
 
@@ -322,6 +322,8 @@ pub struct RunJob {
     pub error_class: Option<Untrusted>,
     /// What became of it: `None` is not started.
     pub outcome: Option<Outcome>,
+    /// Of a replayed job, what was last seen of it since.
+    pub replay: Option<ReplayOutcome>,
 }
 
 /// What the record says of a job that was named in a batch.

@@ -270,7 +270,7 @@ async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed()
     let history = ledger.history().of_job("main", store, &(JobId::new("1"), None)).await.unwrap();
     assert_eq!(history.len(), 2);
     assert!(history[0].run > history[1].run);
-    assert_eq!((history[0].outcome.exact(), history[0].at), ("done", Timestamp(T.0 + 9)));
+    assert_eq!((history[0].outcome.exact(), history[0].at), ("replayed", Timestamp(T.0 + 9)));
     assert!(
         ledger.history().of_job("main", store, &(JobId::new("2"), None)).await.unwrap().is_empty(),
         "was not reached"

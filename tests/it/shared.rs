@@ -178,7 +178,7 @@ async fn a_run_is_told_the_same_by_every_engine() {
         // Whatever an operator calls the source, it is this one.
         let store = "events public.events";
         let history = ledger.history().of_job("elsewhere", store, &(ids[0].clone(), None)).await.expect("a history");
-        assert_eq!((history.len(), history[0].outcome.exact()), (1, "done"), "{told}");
+        assert_eq!((history.len(), history[0].outcome.exact()), (1, "replayed: died again, Error0"), "{told}");
         let known: Vec<_> = ids.iter().map(|id| (id.clone(), None)).collect();
         let counts = ledger.history().replayed_counts(Whose::named("elsewhere", store), &known).await.expect("counts");
         assert_eq!((counts.get(&ids[0]), counts.get(&ids[2])), (Some(&1), None), "{told}");

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::cli::args::{Format, PartWord};
 use crate::cli::output;
 use crate::cli::table::{TableColumn, TextTable, terminal_width};
-use crate::domain::action::{JobOutcome, JobResult};
+use crate::domain::action::{Action, JobOutcome, JobResult};
 use crate::domain::text::{Clean, Untrusted};
 use crate::ledger::{CohortPart, Ledger, Outcome, RunId, RunJob};
 use crate::triage::undo;
@@ -25,6 +25,10 @@ struct JobRecord<'a> {
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_class: Option<&'a str>,
+    /// Of a replayed job, what was last seen of it since.
+    replay_outcome: Option<&'static str>,
+    /// The error class with which it failed since.
+    replay_error: Option<&'a str>,
 }
 
 /// Prints jobs one by one, in any form.
@@ -32,6 +36,7 @@ pub struct JobPrinter<'a, W: Write> {
     out: &'a mut W,
     format: Format,
     run: &'a str,
+    action: Action,
     table: TextTable,
     count: usize,
 }
@@ -41,7 +46,7 @@ impl<'a, W: Write> JobPrinter<'a, W> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn new(out: &'a mut W, format: Format, run: &'a RunId) -> io::Result<Self> {
+    pub fn new(out: &'a mut W, format: Format, run: &'a RunId, action: Action) -> io::Result<Self> {
         let columns = [
             TableColumn::Whole("id"),
             TableColumn::Whole("outcome"),
@@ -49,14 +54,24 @@ impl<'a, W: Write> JobPrinter<'a, W> {
             TableColumn::Text("reason"),
         ];
         match format {
-            Format::Csv => output::csv(out, ["run", "id", "outcome", "error_class", "reason"])?,
+            Format::Csv => {
+                output::csv(out, ["run", "id", "outcome", "error_class", "reason", "replay_outcome", "replay_error"])?
+            }
             Format::Json => write!(out, "{{\"version\":{},\"jobs\":[", output::JSON_VERSION)?,
             Format::Table | Format::Jsonl => {}
         }
-        Ok(Self { out, format, run: &run.0, table: TextTable::new(columns).yielding(["error class"]), count: 0 })
+        Ok(Self {
+            out,
+            format,
+            run: &run.0,
+            action,
+            table: TextTable::new(columns).yielding(["error class"]),
+            count: 0,
+        })
     }
 
-    fn print(&mut self, record: &JobRecord<'_>) -> io::Result<()> {
+    /// Prints a job; `shown` is what a table says of its outcome.
+    fn print(&mut self, record: &JobRecord<'_>, shown: &str) -> io::Result<()> {
         self.count += 1;
         let text = |value: Option<&str>| Clean::line(value.unwrap_or_default()).into_owned();
         match self.format {
@@ -66,11 +81,12 @@ impl<'a, W: Write> JobPrinter<'a, W> {
                 Ok(serde_json::to_writer(&mut *self.out, record)?)
             }
             Format::Csv => {
-                let (class, reason) = (text(record.error_class), text(record.reason));
-                output::csv(self.out, [record.run, record.id, record.outcome, &class, &reason])
+                let (class, reason, error) = (text(record.error_class), text(record.reason), text(record.replay_error));
+                let replay = record.replay_outcome.unwrap_or_default();
+                output::csv(self.out, [record.run, record.id, record.outcome, &class, &reason, replay, &error])
             }
             Format::Table => {
-                let cells = [record.id, record.outcome, record.error_class.unwrap_or_default()];
+                let cells = [record.id, shown, record.error_class.unwrap_or_default()];
                 self.table.row(cells.into_iter().chain([record.reason.unwrap_or_default()]));
                 Ok(())
             }
@@ -91,7 +107,16 @@ impl<'a, W: Write> JobPrinter<'a, W> {
         };
         let error_class = job.error_class.as_ref().map(Untrusted::exact);
         let (run, reason) = (self.run, reason.map(Untrusted::exact));
-        self.print(&JobRecord { run, id: job.id.as_str(), outcome, reason, error_class })
+        let replay_outcome = job.replay.as_ref().map(|replay| replay.kind().field());
+        let replay_error = job.replay.as_ref().and_then(|replay| replay.error_class()).map(Untrusted::exact);
+        // That a job was put back does not say that it succeeded.
+        let shown = match (&job.replay, outcome) {
+            (Some(replay), _) => replay.summary(),
+            (None, "done") if self.action == Action::Replay => self.action.done_word().to_owned(),
+            (None, outcome) => outcome.to_owned(),
+        };
+        let id = job.id.as_str();
+        self.print(&JobRecord { run, id, outcome, reason, error_class, replay_outcome, replay_error }, &shown)
     }
 
     /// Prints what would become of a job.
@@ -105,7 +130,10 @@ impl<'a, W: Write> JobPrinter<'a, W> {
             JobResult::Failed(_) => "failed",
         };
         let reason = (*result != JobResult::Done).then(|| undo::word(result));
-        self.print(&JobRecord { run: self.run, id: id.as_str(), outcome, reason, error_class: None })
+        let (run, id) = (self.run, id.as_str());
+        let unknown =
+            JobRecord { run, id, outcome, reason, error_class: None, replay_outcome: None, replay_error: None };
+        self.print(&unknown, outcome)
     }
 
     /// Ends the list.
@@ -132,8 +160,10 @@ pub async fn of_run(
     part: PartWord,
     format: Format,
 ) -> anyhow::Result<()> {
+    // A run that is not there has no jobs, which is no answer.
+    let action = ledger.runs().get(run).await?.intent.action;
     let ledger = ledger.of(run).await?;
-    let mut printer = JobPrinter::new(out, format, run)?;
+    let mut printer = JobPrinter::new(out, format, run, action)?;
     let mut after = 0;
     loop {
         let jobs = ledger.cohorts().jobs(run, part.into(), after, PAGE).await?;

@@ -44,8 +44,7 @@ pub async fn run(session: &SourceChoice, args: &RunsArgs) -> Result<Code> {
     match &args.run {
         Some(id) if args.jobs => {
             let id = RunId(id.clone());
-            // A run that is not there has no jobs, which is no answer.
-            ledger.runs().get(&id).await?;
+            ask_outcomes(session, &ledger, &id).await?;
             jobs::of_run(&mut out, &ledger, &id, args.part, args.output.output).await?;
         }
         Some(id) => return with_outcomes(session, &ledger, &RunId(id.clone()), args).await,
@@ -69,7 +68,6 @@ pub async fn run(session: &SourceChoice, args: &RunsArgs) -> Result<Code> {
 
 /// Prints a run, of a replay with the outcomes of its jobs, and waits for them before where that is asked for.
 async fn with_outcomes(session: &SourceChoice, ledger: &Ledger, id: &RunId, args: &RunsArgs) -> Result<Code> {
-    let run = ledger.runs().get(id).await?;
     let mut ended = Ok(Code::Done);
     if args.wait {
         let opened = open(session).await?;
@@ -77,18 +75,27 @@ async fn with_outcomes(session: &SourceChoice, ledger: &Ledger, id: &RunId, args
         if ended.as_ref().is_err_and(|error| error.downcast_ref::<CliError>().is_none()) {
             return ended;
         }
-    } else if run.intent.action == Action::Replay && run.tally.done > 0 && session.origin().is_ok() {
-        let asked = async { outcomes::refresh(&open(session).await?, ledger, &run).await };
-        if let Err(error) = asked.await {
-            // What is on record is as good without.
-            let why = mask_secrets(&format!("{error:#}"));
-            output::say(&format!("dlq-tui: the outcomes are those that were last seen: {}", Clean::line(&why)));
-        }
+    } else {
+        ask_outcomes(session, ledger, id).await?;
     }
     let mut out = output::stdout();
     one(&mut out, &ledger.runs().get(id).await?, args.output.output)?;
     out.flush()?;
     ended
+}
+
+/// Asks once for the outcomes of a replay, where its source is at hand; else those that were last seen are as good as there are.
+async fn ask_outcomes(session: &SourceChoice, ledger: &Ledger, id: &RunId) -> Result<()> {
+    let run = ledger.runs().get(id).await?;
+    if run.intent.action != Action::Replay || run.tally.done == 0 || session.origin().is_err() {
+        return Ok(());
+    }
+    let asked = async { outcomes::refresh(&open(session).await?, ledger, &run).await };
+    if let Err(error) = asked.await {
+        let why = mask_secrets(&format!("{error:#}"));
+        output::say(&format!("dlq-tui: the outcomes are those that were last seen: {}", Clean::line(&why)));
+    }
+    Ok(())
 }
 
 /// As many as are asked for; all where that is 0.

@@ -45,7 +45,7 @@ pub async fn run(opened: &OpenedStore, args: &UndoArgs) -> Result<Code> {
 /// When source or ledger cannot be read, or the list not be written.
 pub async fn write_preview(opened: &OpenedStore, ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
     let mut out = Vec::new();
-    let mut printer = JobPrinter::new(&mut out, format, &plan.run)?;
+    let mut printer = JobPrinter::new(&mut out, format, &plan.run, plan.action)?;
     let mut broken = Ok(());
     let mut each = |outcomes: &[_]| {
         for outcome in outcomes {

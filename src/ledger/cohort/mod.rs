@@ -3,7 +3,7 @@
 mod read;
 mod stats;
 
-pub(super) use read::outcome;
+pub(super) use read::{outcome, replay_outcome};
 pub use stats::CohortStats;
 use stats::into_class_head;
 

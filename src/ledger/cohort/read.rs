@@ -3,6 +3,7 @@
 use super::Cohorts;
 use crate::domain::action::SkipReason;
 use crate::domain::job::{JobId, State};
+use crate::domain::outcome::ReplayOutcome;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::backend::{RowCells, int, limit, text, texts};
@@ -18,7 +19,7 @@ impl Cohorts<'_> {
     /// When the record cannot be read.
     pub async fn jobs(self, run: &RunId, part: CohortPart, after: i64, n: usize) -> Result<Vec<RunJob>> {
         let sql = format!(
-            "SELECT ord, job_id, error_class, batch, outcome, reason FROM {{run_jobs}} \
+            "SELECT ord, job_id, error_class, batch, outcome, reason, replay_outcome, replay_error FROM {{run_jobs}} \
              WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND ord > ?2 AND {} ORDER BY ord LIMIT ?3",
             condition(part)
         );
@@ -147,7 +148,14 @@ fn job(row: &mut RowCells) -> Result<RunJob> {
     let error_class = row.maybe_text()?.map(Untrusted::new);
     let begun = row.maybe_int()?.is_some();
     let (word, reason) = (row.maybe_text()?, row.maybe_text()?);
-    Ok(RunJob { ord, id, error_class, outcome: begun.then(|| outcome(word.as_deref(), reason)) })
+    let replay = replay_outcome(row)?;
+    Ok(RunJob { ord, id, error_class, outcome: begun.then(|| outcome(word.as_deref(), reason)), replay })
+}
+
+/// What was last seen of a replayed job.
+pub(in crate::ledger) fn replay_outcome(row: &mut RowCells) -> Result<Option<ReplayOutcome>> {
+    let (word, class) = (row.maybe_text()?, row.maybe_text()?.map(Untrusted::new));
+    Ok(word.map(|word| ReplayOutcome::from_word(&word, class)))
 }
 
 fn frozen(row: &mut RowCells) -> Result<(i64, Frozen)> {

@@ -10,13 +10,14 @@ pub use replay_counts::{KnownJob, known};
 pub(super) use scope::{of_database, of_source};
 
 use super::backend::{Backend, RowCells, int, maybe, text, texts};
-use super::cohort::outcome;
+use super::cohort::{outcome, replay_outcome};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::{HistoryEntry, Outcome, RunId};
 use super::runs::operator;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
+use crate::domain::outcome::ReplayOutcome;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -65,10 +66,12 @@ impl JobHistory<'_> {
 }
 
 async fn history_in(home: &Backend, source: &str, store: &str, (id, lineage): &KnownJob) -> Result<Vec<HistoryEntry>> {
-    let past = |condition: &str| format!("SELECT run, batch, outcome, reason FROM {{run_jobs}} WHERE {condition}");
+    let past = |condition: &str| {
+        format!("SELECT run, batch, outcome, reason, replay_outcome, replay_error FROM {{run_jobs}} WHERE {condition}")
+    };
     let sql = format!(
         "SELECT r.id, r.action, coalesce(b.ended_at, b.begun_at), r.os_user, r.database_user, r.host, r.ssh_client, \
-         r.reason, j.outcome, j.reason FROM ({} UNION {} UNION {}) AS j JOIN {{runs}} AS r ON r.seq = j.run \
+         r.reason, j.outcome, j.reason, j.replay_outcome, j.replay_error FROM ({} UNION {} UNION {}) AS j JOIN {{runs}} AS r ON r.seq = j.run \
          JOIN {{batches}} AS b ON b.run = j.run AND b.no = j.batch \
          WHERE {} AND r.store = ?3 ORDER BY r.seq DESC LIMIT ?4",
         past("{known ?1} AND job_id = ?1 AND batch IS NOT NULL AND coalesce(lineage = ?5, 1 = 1)"),
@@ -84,19 +87,21 @@ async fn history_in(home: &Backend, source: &str, store: &str, (id, lineage): &K
 fn entry(row: &mut RowCells) -> Result<HistoryEntry> {
     let (run, action) = (RunId(row.text()?), row.text()?);
     let unknown = || LedgerError::Refused(format!("`{action}` is of a later version"));
-    Ok(HistoryEntry {
-        run,
-        action: Action::from_word(&action).ok_or_else(unknown)?,
-        at: Timestamp(row.int()?),
-        operator: operator(row)?,
-        reason: row.maybe_text()?,
-        outcome: outcome_text(&outcome(row.maybe_text()?.as_deref(), row.maybe_text()?)),
-    })
+    let action = Action::from_word(&action).ok_or_else(unknown)?;
+    let (at, operator, reason) = (Timestamp(row.int()?), operator(row)?, row.maybe_text()?);
+    let outcome = outcome(row.maybe_text()?.as_deref(), row.maybe_text()?);
+    let replay = replay_outcome(row)?;
+    Ok(HistoryEntry { run, action, at, operator, reason, outcome: outcome_text(action, &outcome, replay.as_ref()) })
 }
 
-/// An outcome in one line: `done`, `skipped: …`, `failed: …` or `in doubt`.
-fn outcome_text(outcome: &Outcome) -> Untrusted {
+/// An outcome in one line: `done`, `skipped: …`, `failed: …` or `in doubt`; of a replayed job also what was last seen of it,
+/// `replayed: died again, KeyError`.
+fn outcome_text(action: Action, outcome: &Outcome, replay: Option<&ReplayOutcome>) -> Untrusted {
     Untrusted::new(match outcome {
+        Outcome::Done(_) if action == Action::Replay => {
+            let told = replay.map(|replay| format!(": {}", replay.summary())).unwrap_or_default();
+            format!("{}{told}", action.done_word())
+        }
         Outcome::Done(None) => "done".to_owned(),
         Outcome::Done(Some(note)) => format!("done: {}", note.exact()),
         Outcome::Skipped(reason) => format!("skipped: {}", reason.exact()),

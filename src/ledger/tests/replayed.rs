@@ -121,3 +121,22 @@ async fn brought_up_to_date_from(version: i64) {
     ledger.outcomes().record(&run, &[(1, ReplayOutcome::Succeeded.into())], T).await.unwrap();
     assert_eq!(ledger.outcomes().count(&run).await.unwrap().ok(), 1);
 }
+
+#[tokio::test]
+async fn the_history_of_a_job_and_the_jobs_of_a_run_say_what_became_of_a_replay() {
+    let (_folder, ledger) = open().await;
+    let run = done(&ledger, Action::Replay, 2).await;
+    let told = async |n: usize| {
+        let history =
+            ledger.history().of_job("main", "events public.events", &(JobId::new(n.to_string()), None)).await.unwrap();
+        let jobs = ledger.cohorts().jobs(&run, CohortPart::All, 0, 9).await.unwrap();
+        let entry = history.first().map(|entry| entry.outcome.exact().to_owned());
+        (entry, jobs[n].replay.as_ref().map(ReplayOutcome::summary))
+    };
+    assert_eq!(told(0).await, (Some("replayed".to_owned()), None));
+    let died = ReplayOutcome::DiedAgain(Some("KeyError".into())).into();
+    ledger.outcomes().record(&run, &[(1, died)], T).await.unwrap();
+    let died = || Some("died again, KeyError".to_owned());
+    assert_eq!(told(0).await, (died().map(|died| format!("replayed: {died}")), died()));
+    assert_eq!(told(1).await, (Some("replayed".to_owned()), None));
+}

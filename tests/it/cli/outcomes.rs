@@ -51,6 +51,15 @@ async fn waiting_ends_when_all_have_settled_and_its_code_says_whether_some_died_
         for word in ["replayed 5", "gateway is back", "4 ok, 1 died again"] {
             assert!(list.contains(word), "{name}: no `{word}` in\n{list}");
         }
+        let died = user.run(&["list", "-f", "run:last outcome:died", "-o", "jsonl"]);
+        assert!(died.with(0).is_empty() && died.out.lines().count() == 1, "{name}: {}{}", died.out, died.err);
+        assert!(died.out.contains("KeyError"), "{name}: {}", died.out);
+        let jobs = user.run(&["runs", &run, "--jobs"]).out;
+        assert!(jobs.contains("died again, KeyError") && jobs.contains("succeeded"), "{name}: {jobs}");
+        assert!(!jobs.contains("done"), "{name}: a replayed job is not done: {jobs}");
+        let jobs = user.json(&["runs", &run, "--jobs", "-o", "json"])["jobs"].clone();
+        let again = jobs.as_array().expect("jobs").iter().filter(|job| job["replay_outcome"] == "died_again");
+        assert_eq!(again.map(|job| &job["replay_error"]).collect::<Vec<_>>(), [&json!("KeyError")], "{name}: {jobs}");
         // Tomorrow, with the database away, the outcomes are still there.
         let gone = user.run(&["runs", &run]).out;
         for word in ["replayed", "succeeded", "died again", "KeyError"] {
