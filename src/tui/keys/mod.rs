@@ -93,6 +93,8 @@ pub enum KeyCommand {
     ShowCommand,
     /// Show the runs of the ledger.
     Runs,
+    /// List the jobs of a run.
+    RunJobs,
     /// Compare the jobs with others.
     Contrast,
     /// Only the jobs that have what the line says.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! / error:Net::* since:2h                                              1,204 match  ▲ 12 in the last 5 min  Esc widens
-//! / all dead jobs: press / to narrow                                               10 replayed: 7 ok, 3 died again  L
+//! / all dead jobs: press / to narrow                                               10 replayed: 7 ok, 3 died again  F
 //! ```
 
 use ratatui::layout::Rect;
@@ -35,7 +35,9 @@ fn followed(model: &Model) -> Option<Phrase<'static>> {
             put_back.and(role, counts.summary())
         }
     };
-    Some(phrase.and(StyleRole::Dim, "  ").and(StyleRole::Key, model.key(KeyCommand::Runs)))
+    let has_died = followed.outcomes.as_ref().is_some_and(|counts| counts.died() > 0);
+    let key = if has_died { KeyCommand::RunJobs } else { KeyCommand::Runs };
+    Some(phrase.and(StyleRole::Dim, "  ").and(StyleRole::Key, model.key(key)))
 }
 
 /// Draws the filter line.

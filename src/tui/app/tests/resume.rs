@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::outcome::OutcomeCounts;
 use crate::domain::run_options::destination::Destination;
+use crate::tui::app::model::FollowedReplay;
 
 fn stopped(id: &str) -> Run {
     let tally = RunTally { planned: 5, done: 2, not_started: 3, ..RunTally::default() };
@@ -144,4 +145,31 @@ fn what_became_of_a_replay_is_followed_until_it_was_seen() {
     assert!(!asks(&console), "nothing is left to ask");
     console.keys("L").answer(Slot::Runs, Reply::Runs(Ok(vec![ended])));
     assert_eq!(known(&console), None, "it was seen");
+}
+
+#[test]
+fn the_jobs_of_a_run_are_listed_from_its_page_and_those_that_died_again_from_anywhere() {
+    let replayed = |id: &str| {
+        let tally = RunTally { planned: 5, done: 5, ..RunTally::default() };
+        Run { state: RunState::Finished, tally, ..stopped(id) }
+    };
+    let mut elsewhere = replayed("r-2");
+    elsewhere.intent.source = "staging".into();
+    let unstarted = Run { state: RunState::Dismissed, ..stopped("r-1") };
+    let mut console = on_runs(vec![replayed("r-3"), elsewhere, unstarted]);
+    console.keys("j F");
+    assert!(notice(&console).starts_with("run r-2 is of staging"), "{}", notice(&console));
+    console.keys("j F");
+    assert!(notice(&console).starts_with("run r-1 was not started"), "{}", notice(&console));
+    console.keys("g Enter F");
+    assert_eq!(console.model.filter.written.to_string(), "run:r-3");
+    assert!(matches!(console.model.overlay, Overlay::None));
+    assert_eq!(console.model.screen.focus, Focus::List);
+    console.keys("Esc F");
+    assert!(notice(&console).starts_with("nothing was replayed in this console"), "{}", notice(&console));
+    let mut followed = FollowedReplay::new(&replayed("r-4"), console.now);
+    followed.outcomes = Some(OutcomeCounts { replayed: 5, succeeded: 3, died_other: 2, ..OutcomeCounts::default() });
+    console.model.runner.followed = Some(followed);
+    console.keys("F");
+    assert_eq!(console.model.filter.written.to_string(), "run:r-4 outcome:died");
 }

@@ -41,6 +41,7 @@ pub fn refusal(model: &Model, place: KeyContext, command: KeyCommand) -> Option<
         KeyCommand::Act(action) => refusal_of(model, action),
         KeyCommand::Undo => refusal_to_write(model),
         KeyCommand::Resume => resume::refusal(model),
+        KeyCommand::RunJobs => runs::jobs_filter(model).err(),
         KeyCommand::Sort if place == KeyContext::List || place == KeyContext::Histogram => {
             let sorts = model.source.opened.as_ref().map_or(0, |o| o.info.capabilities.sorts.len());
             (sorts == 0).then(|| "this layout has no order to choose from".into())
@@ -101,6 +102,7 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::Edit => edit(model, now),
         KeyCommand::ShowCommand => shell_command::show(model, now),
         KeyCommand::Runs => runs(model),
+        KeyCommand::RunJobs => runs::list_jobs(model, now),
         KeyCommand::Contrast => contrast::begin(model, now),
         KeyCommand::Include => filter::by_argument(model, false, now),
         KeyCommand::Exclude if model.place() == KeyContext::Contrast => contrast::exclude(model, now),

@@ -8,8 +8,11 @@ use super::colon_commands::plan_words::PlanWords;
 use super::command::refusal_of;
 use super::{filter, resume};
 use crate::domain::action::Action;
+use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
 use crate::domain::job::State;
+use crate::domain::outcome::OutcomeKind;
+use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId, RunState, RunTally};
 use crate::store::Availability;
@@ -371,6 +374,50 @@ fn can_be_undone(model: &Model, run: &Run) -> bool {
     let Some(info) = model.source.opened.as_ref().map(|opened| &opened.info) else { return false };
     let ready = matches!(info.availability(action), Availability::Ready { .. });
     run.tally.done > 0 && ready && !kept_nothing(info, run) && unreachable(info, run).is_none()
+}
+
+/// The filter for the jobs of the run at hand: the one whose page is open, else the last replay of this console.
+///
+/// # Errors
+/// Why there is none.
+pub fn jobs_filter(model: &Model) -> Result<Filter, String> {
+    let (run, has_died) = match &model.overlay {
+        Overlay::Runs(page) => (page.current(), false),
+        Overlay::Receipt(run, _) => (Some(&**run), false),
+        Overlay::None => {
+            let last = model.runner.last.as_ref().filter(|(_, action)| *action == Action::Replay).map(|(run, _)| run);
+            let followed = model.runner.followed.as_ref();
+            let has_died = followed.and_then(|f| f.outcomes.as_ref()).is_some_and(|counts| counts.died() > 0);
+            let none = || format!("nothing was replayed in this console: {} has all runs", model.key(KeyCommand::Runs));
+            let run = followed.map(|followed| &followed.run).or(last).ok_or_else(none)?;
+            return run_filter(run, has_died);
+        }
+        _ => (None, false),
+    };
+    let run = run.ok_or("only a run has jobs to list")?;
+    let opened = model.source.opened.as_ref().ok_or("not connected yet")?;
+    if !run.is_of(&model.source.label, &opened.store()) {
+        let (source, store) = (Clean::line(&run.intent.source), Clean::line(&run.intent.store));
+        return Err(format!("run {} is of {source} ({store}): open that source for its jobs", run.id));
+    }
+    if matches!(run.state, RunState::Freezing | RunState::Planned | RunState::Dismissed) {
+        return Err(format!("run {} was not started: it has touched no job", run.id));
+    }
+    run_filter(&run.id, has_died)
+}
+
+fn run_filter(run: &RunId, has_died: bool) -> Result<Filter, String> {
+    let outcome = if has_died { format!(" outcome:{}", OutcomeKind::Died.word()) } else { String::new() };
+    Filter::parse(&format!("run:{run}{outcome}")).map_err(|error| error.to_string())
+}
+
+/// Lists the jobs of the run at hand.
+pub fn list_jobs(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let narrowed = jobs_filter(model);
+    model.overlay = Overlay::None;
+    // What became of its jobs is on the screen.
+    model.runner.followed.take_if(|followed| followed.is_final());
+    filter::to_list(model, narrowed, now)
 }
 
 /// The runs that were asked for.

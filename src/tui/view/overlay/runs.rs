@@ -42,7 +42,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timest
     let width = WIDTH.min(usize::from(screen.width));
     let height = (runs.len().max(1) + 3).min(usize::from(screen.height).saturating_sub(1));
     let area = dialog::centred(screen, width, height);
-    let mut inside = dialog::frame(canvas, area, "Runs: Enter shows the receipt", StyleRole::Strong);
+    let mut inside = dialog::frame(canvas, area, "Runs: Enter shows the receipt, F the jobs", StyleRole::Strong);
     if runs.is_empty() {
         canvas.row(inside, 0).put(StyleRole::Text, "the ledger has no runs yet");
         return;
