@@ -244,6 +244,9 @@ async fn decide(plan: &Plan, asking: &Asking) -> Result<Decision> {
         return Ok(Decision::Go);
     }
     read?;
+    if let Some(sentence) = plan.cannot_undo() {
+        return Ok(Decision::Refuse(sentence));
+    }
     if !output::somebody_is_there() {
         return Ok(Decision::Refuse(format!(
             "nothing was written: without a terminal to confirm on, --yes is needed to {} {}",
@@ -258,7 +261,7 @@ async fn decide(plan: &Plan, asking: &Asking) -> Result<Decision> {
     }
     let confirmed = match plan.confirm {
         Confirm::Key => true,
-        Confirm::Yes => output::confirm(&format!("{} {}?", plan.action, jobs(plan.count))).await?,
+        Confirm::Yes => output::confirm(&format!("{} {}?", plan.action, plan.jobs())).await?,
         Confirm::TypeCount => type_count(plan).await?,
     };
     Ok(if confirmed { Decision::Go } else { Decision::Refuse("not confirmed: nothing was written".to_owned()) })
@@ -266,7 +269,7 @@ async fn decide(plan: &Plan, asking: &Asking) -> Result<Decision> {
 
 /// Asks for the number of jobs. Another answer is asked again, an empty one and `n` dismiss the plan.
 async fn type_count(plan: &Plan) -> std::io::Result<bool> {
-    let (count, act) = (plan.count.to_string(), format!("{} {}", plan.action, jobs(plan.count)));
+    let (count, act) = (plan.acts_on().to_string(), format!("{} {}", plan.action, plan.jobs()));
     let mut question = format!("type {count} to {act}:");
     for _ in 0..ANSWERS {
         let Some(answer) = output::ask(&question).await? else { return Ok(false) };

@@ -2,13 +2,15 @@
 
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
+use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::rollout::canary::CanaryJob;
 use crate::domain::run_options::Options;
-use crate::domain::text::Untrusted;
+use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, RunId};
 use crate::store::Preparation;
+use crate::triage::undo::CAN;
 
 /// Which jobs an action is for.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +54,39 @@ pub struct Plan {
     pub confirm: Confirm,
 }
 
+impl Plan {
+    /// How many jobs it changes as the rows stand now: of an undo those that can be undone, else all.
+    pub fn acts_on(&self) -> u64 {
+        if self.outlook.is_empty() {
+            return self.count;
+        }
+        self.outlook.iter().filter(|(what, _)| what == CAN).map(|(_, n)| n).sum()
+    }
+
+    /// What is said of an undo that would change nothing; `None` where it would.
+    pub fn cannot_undo(&self) -> Option<String> {
+        if self.acts_on() > 0 || self.count == 0 {
+            return None;
+        }
+        let whose = if self.count == 1 { "the job".to_owned() } else { format!("none of {}", jobs(self.count)) };
+        let cannot = if self.count == 1 { "cannot" } else { "can" };
+        let because = self.outlook.iter().map(|(what, n)| match self.count {
+            1 => what.clone(),
+            _ => format!("{} {what}", grouped(*n)),
+        });
+        let because = because.collect::<Vec<_>>().join(", ");
+        Some(format!("nothing was touched: {whose} {cannot} be undone ({})", Clean::line(&because)))
+    }
+
+    /// The jobs in words: `7 of 10 jobs`, where an undo cannot have them all.
+    pub fn jobs(&self) -> String {
+        match self.acts_on() {
+            n if n == self.count => jobs(n),
+            n => format!("{} of {}", grouped(n), jobs(self.count)),
+        }
+    }
+}
+
 /// How a cohort divides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CohortBreakdown {
@@ -85,4 +120,40 @@ pub enum Confirm {
     Yes,
     /// The number of jobs must be typed.
     TypeCount,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn undo_of(count: u64, outlook: &[(&str, u64)]) -> Plan {
+        Plan {
+            run: RunId("r-2".into()),
+            action: Action::Recall,
+            filter: None,
+            count,
+            breakdown: CohortBreakdown::default(),
+            sample: Vec::new(),
+            warnings: Vec::new(),
+            notes: Vec::new(),
+            outlook: outlook.iter().map(|(what, n)| ((*what).to_owned(), *n)).collect(),
+            options: Options::default(),
+            creates: None,
+            confirm: Confirm::Yes,
+        }
+    }
+
+    #[test]
+    fn an_undo_counts_the_jobs_that_can_be_undone() {
+        let some = undo_of(10, &[(CAN, 7), ("changed", 3)]);
+        assert_eq!((some.acts_on(), some.jobs(), some.cannot_undo()), (7, "7 of 10 jobs".to_owned(), None));
+        let all = undo_of(10, &[(CAN, 10)]);
+        assert_eq!((all.acts_on(), all.jobs()), (10, "10 jobs".to_owned()));
+        let none = undo_of(10, &[("changed", 8), ("running", 2)]);
+        let told = "nothing was touched: none of 10 jobs can be undone (8 changed, 2 running)";
+        assert_eq!(none.cannot_undo().as_deref(), Some(told));
+        let one = undo_of(1, &[("changed", 1)]).cannot_undo();
+        assert_eq!(one.as_deref(), Some("nothing was touched: the job cannot be undone (changed)"));
+        assert_eq!((undo_of(4, &[]).acts_on(), undo_of(4, &[]).cannot_undo()), (4, None), "another plan");
+    }
 }

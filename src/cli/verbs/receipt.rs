@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::cli::jobs::job_json::RowRecord;
 use crate::cli::verbs::outcomes::{self, OutcomesRecord};
 use crate::cli::wrap::hanging;
-use crate::domain::histogram::{grouped, jobs};
+use crate::domain::histogram::grouped;
 use crate::domain::redact::Redactor;
 use crate::domain::rollout::evidence::Evidence;
 use crate::domain::rollout::{RolloutPhase, RolloutState};
@@ -286,7 +286,7 @@ impl<'a> From<&'a Receipt> for RunRecord<'a> {
 
 /// Prints a plan for people, in lines of this width.
 pub fn plan(out: &mut impl Write, plan: &Plan, width: Option<usize>) -> io::Result<()> {
-    writeln!(out, "plan {}: {} {}", plan.run, plan.action, jobs(plan.count))?;
+    writeln!(out, "plan {}: {} {}", plan.run, plan.action, plan.jobs())?;
     let mut facts = FactList { out, names: 10, width };
     if let Some(filter) = &plan.filter {
         let filter = if filter.is_empty() { "none: all dead jobs" } else { filter };

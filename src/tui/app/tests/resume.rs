@@ -173,3 +173,24 @@ fn the_jobs_of_a_run_are_listed_from_its_page_and_those_that_died_again_from_any
     console.keys("F");
     assert_eq!(console.model.filter.written.to_string(), "run:r-4 outcome:died");
 }
+
+#[test]
+fn an_undo_that_can_undo_nothing_asks_nothing() {
+    let ended = || {
+        let tally = RunTally { planned: 3, done: 3, ..RunTally::default() };
+        Run { state: RunState::Finished, tally, ..stopped("r-7") }
+    };
+    let planned = |outlook: &[(&str, u64)]| Plan {
+        outlook: outlook.iter().map(|(what, n)| ((*what).to_owned(), *n)).collect(),
+        ..plan(Action::Recall, 3, Confirm::Yes)
+    };
+    let mut console = on_runs(vec![ended()]);
+    console.keys("U").answer(Slot::Act, Reply::Planned(Box::new(Ok(planned(&[("changed", 3)])))));
+    assert_eq!(notice(&console), "nothing was touched: none of 3 jobs can be undone (3 changed)");
+    assert!(matches!(console.model.overlay, Overlay::None));
+    assert!(matches!(console.request(Slot::Act), Some(Request::Dismiss(_))));
+    let mut console = on_runs(vec![ended()]);
+    let some = planned(&[("can be undone", 2), ("changed", 1)]);
+    console.keys("U").answer(Slot::Act, Reply::Planned(Box::new(Ok(some))));
+    assert!(matches!(console.model.overlay, Overlay::Plan(_)));
+}

@@ -147,6 +147,10 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
         Ok(plan) if !expected => vec![model.requests.ask(Slot::Act, Request::Dismiss(plan.run))],
         Ok(plan) => {
             model.overlay = Overlay::None;
+            if let Some(sentence) = plan.cannot_undo() {
+                model.complain(sentence, now);
+                return vec![model.requests.ask(Slot::Act, Request::Dismiss(plan.run))];
+            }
             match plan.confirm {
                 _ if plan.count == 0 => {
                     model.say(format!("there is nothing to {} here", plan.action), now);
@@ -186,15 +190,15 @@ pub fn type_count(model: &mut Model, event: &Event, chord: Chord, now: Timestamp
         KeyCode::Enter if typing && lacks_reason => dialog.complaint = Some(NO_REASON.into()),
         KeyCode::Enter if typing => {
             let digits: String = dialog.typed.value().chars().filter(char::is_ascii_digit).collect();
-            if digits == dialog.plan.count.to_string() && read {
+            if digits == dialog.plan.acts_on().to_string() && read {
                 return Some(confirm(model));
             }
-            let count = grouped(dialog.plan.count);
+            let count = grouped(dialog.plan.acts_on());
             dialog.complaint = Some(format!("type {count} to confirm, or n to dismiss"));
         }
         KeyCode::Enter => dialog.complaint = Some("Enter does not confirm: y does, n dismisses".into()),
         KeyCode::Char('y') if typing => {
-            let count = grouped(dialog.plan.count);
+            let count = grouped(dialog.plan.acts_on());
             dialog.complaint = Some(format!("this many jobs ask for the number: type {count} and press Enter"));
         }
         KeyCode::Backspace | KeyCode::Char('0'..='9' | ',') if typing && !chord.to_string().starts_with("Ctrl-") => {

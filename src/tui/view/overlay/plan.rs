@@ -20,7 +20,7 @@
 use ratatui::layout::Rect;
 
 use super::{count_confirm, plan_form};
-use crate::domain::histogram::{grouped, jobs};
+use crate::domain::histogram::grouped;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::triage::plan::{CohortShare, Confirm, Plan};
@@ -131,9 +131,12 @@ fn lines<'p>(
 
 /// The number, the verb and the place: nothing else may be taken for them.
 fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
-    let number = grouped(plan.count);
+    let number = grouped(plan.acts_on());
     let word = if plan.count == 1 { "job" } else { "jobs" };
-    let verb = format!("{word} to {}", plan.action);
+    let verb = match plan.acts_on() == plan.count {
+        true => format!("{word} to {}", plan.action),
+        false => format!("of {} {word} to {}", grouped(plan.count), plan.action),
+    };
     let opened = model.source.opened.as_ref();
     let store = opened.map_or("", |o| &o.info.title);
     // The badge comes first: whatever is cut off on a narrow screen, it is not this.
@@ -236,7 +239,7 @@ fn question(canvas: &mut Canvas<'_>, foot: Rect, dialog: &PlanDialog) {
     let verb = plan.action.word();
     match plan.confirm {
         Confirm::TypeCount => {
-            let number = grouped(plan.count);
+            let number = grouped(plan.acts_on());
             let mut ask = format!("Type {number} and press Enter to {verb}: ");
             if ask.len() + number.len() + 4 > usize::from(foot.width) {
                 ask = format!("Type {number}: ");
@@ -246,7 +249,7 @@ fn question(canvas: &mut Canvas<'_>, foot: Rect, dialog: &PlanDialog) {
             pen.caret().put(StyleRole::Cursor, "  ");
         }
         Confirm::Yes | Confirm::Key => {
-            let ask = format!(" {verb} {}    ", jobs(plan.count));
+            let ask = format!(" {verb} {}    ", plan.jobs());
             let mut pen = canvas.row(foot, 0);
             pen.put(StyleRole::Key, "y").put(StyleRole::Text, &ask).put(StyleRole::Cursor, "[ n No ]");
         }
