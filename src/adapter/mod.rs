@@ -27,8 +27,8 @@ pub use error::AdapterError;
 pub use library::{Library, built_in};
 pub use privileges::{Need, Needs, Object, Privileges, Right};
 pub use spec::{
-    DeliverySpec, Detect, ExpectedRows, Field, FieldKind, Fields, Index, IntoTable, Keep, Live, MessageSpec, Order,
-    Part, Refusal, RelatedRows, Retention, Route, Spec, StateWords, Undo, Verb, VerbSpecs, VerbStep,
+    DeliverySpec, Detect, EditSpec, ExpectedRows, Field, FieldKind, Fields, Index, IntoTable, Keep, Live, MessageSpec,
+    Order, Part, Refusal, RelatedRows, Retention, Route, Spec, StateWords, Undo, Verb, VerbSpecs, VerbStep,
 };
 pub use table_match::{
     Column, Family, Lacks, Misfit, RowSecurity, Table, alternatives, destination_misfits, fit, function, veiled,

@@ -353,6 +353,9 @@ fn verb(verb: &Verb, action: Action) -> Result<(), LocatedError> {
         let message = format!("`verbs.{action}.along` needs `archive = true` or `keep`: nothing is kept otherwise");
         return Err((Some(along.table.span().start), message));
     }
+    if action.edits() {
+        return Ok(());
+    }
     if action == Action::Archive {
         return match verb.steps.first() {
             Some(step) => {

@@ -67,6 +67,14 @@ pub struct Need {
     sometimes: bool,
 }
 
+impl Need {
+    /// The right to change a column of the dead-letter table.
+    pub fn update(column: &str) -> Self {
+        let columns = BTreeSet::from([column.to_owned()]);
+        Self { right: Right::Update, object: Object::Own, columns, sometimes: false }
+    }
+}
+
 impl TryFrom<String> for Need {
     type Error = String;
 

@@ -1,5 +1,6 @@
 //! What an adapter file may say, for one database.
 
+mod edit;
 mod fields;
 mod verb;
 
@@ -17,6 +18,7 @@ use crate::domain::job::State;
 use crate::domain::outcome::GoneMeaning;
 use crate::domain::time::parse_span;
 
+pub use edit::EditSpec;
 pub use fields::{Fields, Part};
 pub use verb::{
     DeliverySpec, ExpectedRows, IntoTable, Keep, Live, MessageSpec, Refusal, RelatedRows, Route, Undo, Verb, VerbSpecs,

@@ -24,23 +24,29 @@ pub enum Action {
     Archive,
     /// Deleted for good, without a copy: retention.
     Purge,
+    /// Its arguments are changed; it stays dead.
+    Repair,
     /// Undo of discard: rows that the ledger kept are put back as they were.
     Restore,
     /// Undo of replay: taken back out of the live queue, while no worker has taken them.
     Recall,
+    /// Undo of repair: the arguments that were there before.
+    Revert,
 }
 
 impl Action {
-    /// Every action, in the order of menus; the last two are had only by undoing a run.
-    pub const ALL: [Action; 8] = [
+    /// Every action, in the order of menus; the last three are had only by undoing a run.
+    pub const ALL: [Action; 10] = [
         Action::Replay,
         Action::Ignore,
         Action::Reopen,
         Action::Discard,
         Action::Archive,
         Action::Purge,
+        Action::Repair,
         Action::Restore,
         Action::Recall,
+        Action::Revert,
     ];
 
     /// What the program knows of the action; adapters add to it.
@@ -54,6 +60,8 @@ impl Action {
             Action::Purge => &profile::PURGE,
             Action::Restore => &profile::RESTORE,
             Action::Recall => &profile::RECALL,
+            Action::Repair => &profile::REPAIR,
+            Action::Revert => &profile::REVERT,
         }
     }
 
@@ -78,9 +86,14 @@ impl Action {
         self.profile().undo.by
     }
 
-    /// Whether it acts on what the ledger kept of an earlier run.
+    /// Whether it acts on rows that the ledger kept of an earlier run.
     pub fn needs_kept(self) -> bool {
-        self.profile().undoes.is_some()
+        self.profile().undoes.is_some() && !self.edits()
+    }
+
+    /// Whether it writes arguments that the ledger has for each job.
+    pub fn edits(self) -> bool {
+        self.profile().rows == RowEffect::Edited
     }
 
     /// The action that a word names, if it names one.

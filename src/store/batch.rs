@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use super::{Entry, Journal, Result, SourceError};
 use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, JobRow, State};
+use crate::domain::repair::ArgumentsEdit;
 use crate::domain::run_options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -131,6 +132,8 @@ pub struct Batch {
     pub journal: Option<Arc<dyn Journal>>,
     /// The run that is undone, where one is.
     pub undo: Option<Undoing>,
+    /// What is written of each job, where arguments are changed.
+    pub edits: Arc<[ArgumentsEdit]>,
 }
 
 impl Batch {
@@ -147,6 +150,7 @@ impl Batch {
             deliver: None,
             journal: None,
             undo: None,
+            edits: Arc::default(),
         }
     }
 }

@@ -7,6 +7,7 @@
 mod batch;
 mod count;
 mod diagnose;
+mod edit_arguments;
 mod fetch;
 mod found;
 mod info;
@@ -30,6 +31,7 @@ pub use count::{Accuracy, Cell, Changes, HistogramQuery, HistogramStep};
 pub use diagnose::{
     Bloat, Connection, Diagnose, Extent, Following, Grant, Housekeeping, MissingIndex, Oldest, Served, Service,
 };
+pub use edit_arguments::{EditArguments, FoundArguments};
 pub use fetch::{Job, Projection, StoreExt};
 pub use info::{Availability, Capabilities, Evidence, Identity, LayoutOptions, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, SourceJournal, TxMarker};
@@ -92,6 +94,11 @@ pub trait Store: Send + Sync {
 
     /// What tells whether an interrupted batch took effect, where the store can tell that.
     fn reconcile(&self) -> Option<&dyn Reconcile> {
+        None
+    }
+
+    /// What arguments look like where they are kept, where the store can change them.
+    fn arguments(&self) -> Option<&dyn EditArguments> {
         None
     }
 

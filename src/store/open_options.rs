@@ -31,6 +31,8 @@ pub struct OpenOptions {
     pub destination: ReplayDestination,
     /// Only bounded windows are read, and never a whole table in one statement: for a database that is already ill.
     pub gentle: bool,
+    /// No arguments are changed here.
+    pub no_edit: bool,
     /// The source has only just connected and looked: it is not asked again whether it still answers, and what time it is.
     pub just_connected: bool,
 }

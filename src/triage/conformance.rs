@@ -1,6 +1,8 @@
 //! The story that a store has to live up to, told on the dead jobs that are there: listed, counted, found, and acted on by
 //! each verb. Whoever asks opens stores of which nothing lasts.
 
+mod repair;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -74,6 +76,7 @@ pub async fn story(open: impl AsyncFn() -> Result<Arc<dyn Store>>, budget: &Budg
         }
         let verdict = match availability {
             Availability::Disabled(why) => Ok(format!("disabled: {why}")),
+            Availability::Ready { .. } if action.edits() => repair::repair(&*open().await?, &dead, budget).await,
             Availability::Ready { .. } => verb(&*open().await?, action, &dead, budget).await,
         };
         tell(format!("verbs.{action}"), verdict);
@@ -231,7 +234,8 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
     }
     let before = rows(store, &ids, budget).await?;
     let shelf = Arc::new(Shelf::default());
-    let first = first_act(store, action, &ids, &shelf, budget).await?;
+    let journal = Some(Arc::clone(&shelf) as Arc<dyn Journal>);
+    let first = first_act(store, &Batch { journal, ..Batch::of(action, ids.clone(), RUN) }, budget).await?;
     if let Some((id, result)) = first.iter().find(|(_, result)| *result != JobResult::Done) {
         return Err(format!("{}: {}", named(id), outcome_word(result)));
     }
@@ -240,7 +244,7 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
     if let Some(id) = left.iter().find(|(_, d)| !is_purge && d.row.state == State::Dead).map(|(id, _)| id) {
         return Err(format!("{} is dead as before", named(id)));
     }
-    let again = act(store, action, &ids, None, None, budget).await?;
+    let again = act(store, action, &ids, None, budget).await?;
     if let Some((id, _)) = again.iter().find(|(_, result)| *result == JobResult::Done) {
         return Err(format!("{} was acted on twice: `when` still holds after the first time", named(id)));
     }
@@ -258,7 +262,7 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
     else {
         return Ok(told);
     };
-    let back = act(store, way, &ids, None, Some(kept), budget).await?;
+    let back = act(store, way, &ids, Some(kept), budget).await?;
     if let Some((id, result)) = back.iter().find(|(_, result)| *result != JobResult::Done) {
         return Err(format!("undo of {}: {}", named(id), outcome_word(result)));
     }
@@ -277,16 +281,11 @@ async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget
 
 /// The first act on rows, which the connection of the verb before may hold for a moment: a server notices that it has gone when
 /// it gets to it.
-async fn first_act(
-    store: &dyn Store,
-    action: Action,
-    ids: &[JobId],
-    shelf: &Arc<Shelf>,
-    budget: &Budget,
-) -> std::result::Result<Vec<JobOutcome>, String> {
+async fn first_act(store: &dyn Store, batch: &Batch, budget: &Budget) -> std::result::Result<Vec<JobOutcome>, String> {
     let mut tries = 1;
     loop {
-        let told = act(store, action, ids, Some(shelf.clone()), None, budget).await?;
+        let told = lock_retry::apply(store, batch.clone(), budget).await;
+        let told = told.into_outcomes().map_err(|e| e.to_string())?;
         let is_locked = |(_, result): &JobOutcome| *result == JobResult::Skipped(SkipReason::Locked);
         if !told.iter().all(is_locked) || tries == LOCK_TRIES {
             return Ok(told);
@@ -300,15 +299,11 @@ async fn act(
     store: &dyn Store,
     action: Action,
     ids: &[JobId],
-    shelf: Option<Arc<Shelf>>,
     kept: Option<Vec<(JobId, String)>>,
     budget: &Budget,
 ) -> std::result::Result<Vec<JobOutcome>, String> {
-    let batch = Batch {
-        journal: shelf.map(|shelf| shelf as Arc<dyn Journal>),
-        undo: kept.map(|kept| Undoing { run: RUN.to_owned(), kept }),
-        ..Batch::of(action, ids.to_vec(), RUN)
-    };
+    let batch =
+        Batch { undo: kept.map(|kept| Undoing { run: RUN.to_owned(), kept }), ..Batch::of(action, ids.to_vec(), RUN) };
     lock_retry::apply(store, batch, budget).await.into_outcomes().map_err(|e| e.to_string())
 }
 

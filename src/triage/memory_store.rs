@@ -19,6 +19,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
 use crate::domain::outcome::{GoneMeaning, ObservedOutcome, ReplayOutcome};
+use crate::domain::repair::ArgumentsDocument;
 use crate::domain::time::Timestamp;
 use crate::ledger::Operator;
 use crate::store::*;
@@ -196,6 +197,10 @@ impl Store for MemoryStore {
         Some(self)
     }
 
+    fn arguments(&self) -> Option<&dyn EditArguments> {
+        Some(self)
+    }
+
     fn outcomes<'a>(
         &'a self,
         ids: &'a [JobId],
@@ -213,6 +218,28 @@ impl Store for MemoryStore {
                 ids.iter().map(|id| (id.clone(), fate(id).into())).collect()
             }))
         })
+    }
+}
+
+impl EditArguments for MemoryStore {
+    fn documents<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, FoundArguments)>>> {
+        let document = |data: &Data, id: &JobId| {
+            let found = ArgumentsDocument::at(data.arguments_of(number(id)), "");
+            (id.clone(), found.ok_or_else(|| "no JSON".to_owned()))
+        };
+        Box::pin(async move {
+            Ok(self.with(|data| {
+                ids.iter().filter(|id| data.rows.contains_key(&number(id))).map(|id| document(data, id)).collect()
+            }))
+        })
+    }
+
+    fn stored_forms<'a>(
+        &'a self,
+        texts: &'a [String],
+        _: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<std::result::Result<String, String>>>> {
+        Box::pin(async { Ok(texts.iter().cloned().map(Ok).collect()) })
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::Field;
+use super::{EditSpec, Field};
 use crate::adapter::Need;
 use crate::domain::action::Action;
 use crate::domain::run_options::Attempts;
@@ -32,6 +32,9 @@ pub struct VerbSpecs {
     /// Delete for good.
     #[serde(default)]
     pub purge: Option<Verb>,
+    /// Change arguments.
+    #[serde(default)]
+    pub repair: Option<EditSpec>,
 }
 
 impl VerbSpecs {
@@ -44,6 +47,8 @@ impl VerbSpecs {
             Action::Discard => self.discard.as_ref(),
             Action::Archive => self.archive.as_ref(),
             Action::Purge => self.purge.as_ref(),
+            // Both write arguments that the ledger has.
+            Action::Repair | Action::Revert => self.repair.as_ref().map(|edit| &edit.verb),
             // The undo of a verb is a part of it, or needs no statement.
             Action::Restore | Action::Recall => None,
         }

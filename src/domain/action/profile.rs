@@ -71,6 +71,8 @@ pub enum RowEffect {
     Moved,
     /// They are put back as they were.
     PutBack,
+    /// Their arguments are changed, and nothing else.
+    Edited,
 }
 
 impl RowEffect {
@@ -216,5 +218,33 @@ pub(super) static RECALL: ActionProfile = ActionProfile {
     leaves: &[],
     rows: RowEffect::PutBack,
     reaches_queue: true,
+    writes_times: false,
+};
+
+pub(super) static REPAIR: ActionProfile = ActionProfile {
+    word: "repair",
+    done_word: "repaired",
+    summary: "Repair: their arguments change, and they stay dead",
+    commands: VerbCommands::NONE,
+    undo: UndoProfile { by: Some(Action::Revert), is_sure: false, finds: None, loses_retrying: false },
+    undoes: None,
+    takes: &[State::Dead],
+    leaves: &[],
+    rows: RowEffect::Edited,
+    reaches_queue: false,
+    writes_times: false,
+};
+
+pub(super) static REVERT: ActionProfile = ActionProfile {
+    word: "revert",
+    done_word: "reverted",
+    summary: "Undo a repair: the arguments that were there before",
+    commands: VerbCommands::NONE,
+    undo: UndoProfile { by: Some(Action::Repair), is_sure: false, finds: None, loses_retrying: false },
+    undoes: Some(Action::Repair),
+    takes: &[State::Dead],
+    leaves: &[],
+    rows: RowEffect::Edited,
+    reaches_queue: false,
     writes_times: false,
 };

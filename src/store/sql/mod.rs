@@ -48,9 +48,9 @@ pub use schema::sample_rows::sample;
 pub use super::found::{CheckFinding, Found, Rejected};
 pub use super::open_options::{OpenOptions, ReplayDestination};
 use super::{
-    Accuracy, Applied, Batch, Budget, Changes, Diagnose, Grant, HistogramQuery, HistogramStep, Identity, Ineligible,
-    Job, Page, PageQuery, PlanFacts, Preparation, Projection, Reconcile, Result, ScanMode, SourceError, Store,
-    StoreInfo, Token, TxStatus,
+    Accuracy, Applied, Batch, Budget, Changes, Diagnose, EditArguments, FoundArguments, Grant, HistogramQuery,
+    HistogramStep, Identity, Ineligible, Job, Page, PageQuery, PlanFacts, Preparation, Projection, Reconcile, Result,
+    ScanMode, SourceError, Store, StoreInfo, Token, TxStatus,
 };
 use crate::adapter::Table;
 use crate::domain::action::{Action, JobOutcome};
@@ -72,6 +72,7 @@ use read::page::Reader;
 use undo::restore::Restore;
 use verbs::Verbs;
 use write::archive_table::ArchiveTable;
+use write::edit::ArgumentsEditor;
 use write::foreign_keys::ForeignKeys;
 use write::refusals::Refusals;
 use write::transaction_id::Transactions;
@@ -198,6 +199,10 @@ impl Store for SqlStore {
         Some(self)
     }
 
+    fn arguments(&self) -> Option<&dyn EditArguments> {
+        Some(self)
+    }
+
     fn diagnose(&self) -> Option<&dyn Diagnose> {
         Some(self)
     }
@@ -257,6 +262,25 @@ impl PlanFacts for SqlStore {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<String>>> {
         logged("consequences", ForeignKeys::new(&self.context).consequences(action, keeps, budget), Vec::len)
+    }
+}
+
+impl EditArguments for SqlStore {
+    fn documents<'a>(
+        &'a self,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, FoundArguments)>>> {
+        let read = move |part| Box::pin(ArgumentsEditor::new(&self.context).read(part, budget)) as BoxFuture<'a, _>;
+        logged("documents", self.context.in_parts(ids, read), Vec::len)
+    }
+
+    fn stored_forms<'a>(
+        &'a self,
+        texts: &'a [String],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<std::result::Result<String, String>>>> {
+        logged("stored_forms", ArgumentsEditor::new(&self.context).stored_forms(texts, budget), Vec::len)
     }
 }
 

@@ -74,6 +74,9 @@ pub async fn open(
     };
     let doubt = doubt(&layout, &found.columns);
     let mut info = describe(&engine, &layout, found, &destination, doubt.as_ref());
+    if options.no_edit {
+        forbid_edits(&mut info);
+    }
     let lacks = hold_back(&mut info, &Role::new(&engine, spec, found, &destination), found, &destination);
     let context = Context {
         engine,
@@ -108,6 +111,7 @@ fn describe(
         None if action == Action::Archive && verb.disabled.is_none() => {
             Availability::Ready { notes: verb.notes.clone() }
         }
+        None if action.edits() && verb.disabled.is_none() => editable(layout, verb),
         _ => availability(verb, destination),
     };
     let mut actions: Vec<(Action, Availability)> =
@@ -148,6 +152,31 @@ fn describe(
         replica: engine.is_replica(),
         warnings: found.warnings.clone(),
         capabilities,
+    }
+}
+
+/// Whether the column is there that holds the arguments, and holds text.
+fn editable(layout: &Layout, verb: &Verb) -> Availability {
+    let name = layout.spec.verbs.repair.as_ref().map_or("", |edit| edit.column.get_ref().as_str());
+    let Some(column) = layout.columns.iter().find(|column| column.name == name) else {
+        return Availability::Disabled(format!(
+            "{} has no column {name}, which would hold the arguments",
+            layout.spec.table
+        ));
+    };
+    match layout.dialect.is_text(&column.data_type) || ["json", "jsonb"].contains(&column.data_type.as_str()) {
+        true => Availability::Ready { notes: verb.notes.clone() },
+        false => Availability::Disabled(format!("{name} is {}, and only text and JSON are changed", column.data_type)),
+    }
+}
+
+/// Disables what changes arguments.
+fn forbid_edits(info: &mut StoreInfo) {
+    let edits = info.capabilities.actions.iter_mut().filter(|(action, _)| action.edits());
+    for (_, availability) in edits {
+        if let Availability::Ready { .. } = availability {
+            *availability = Availability::Disabled("the config has edit = false for this source".to_owned());
+        }
     }
 }
 

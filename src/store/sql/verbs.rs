@@ -9,6 +9,7 @@ use crate::store::sql::undo::recall::Recall;
 use crate::store::sql::undo::restore::Restore;
 use crate::store::sql::write::batch::{Attempt, BatchWriter, failed, with_all};
 use crate::store::sql::write::dry_run::{Asker, DryRun};
+use crate::store::sql::write::edit::ArgumentsEditor;
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::sql::write::verb::{VerbMethod, Work};
 use crate::store::{Applied, Batch, Budget, Interrupted, Result, SourceError};
@@ -70,7 +71,7 @@ impl<'s> Verbs<'s> {
 
     async fn attempt(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         match work.way {
-            VerbMethod::Steps(_) | VerbMethod::ArchiveTable => {
+            VerbMethod::Steps(_) | VerbMethod::ArchiveTable | VerbMethod::Edit(_) => {
                 BatchWriter::new(self.context).move_rows(work, ids, budget).await
             }
             VerbMethod::Command(command) => BatchWriter::new(self.context).hand_over(work, command, ids, budget).await,
@@ -99,6 +100,15 @@ impl<'s> Verbs<'s> {
         Ok(outcomes)
     }
 
+    /// What would become of jobs if nobody held them.
+    async fn free(self, asker: &mut Asker<'_, '_>, work: &Work<'_>, ids: &[String]) -> Result<Vec<JobOutcome>> {
+        let free = |(id, result)| match result {
+            JobResult::Skipped(SkipReason::Locked) => (id, JobResult::Done),
+            result => (id, result),
+        };
+        Ok(DryRun::new(self.context).explain_rest(asker, work, ids).await?.into_iter().map(free).collect())
+    }
+
     async fn dry_run_part(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
         let asker = &mut Asker::Look(budget);
         Ok(match work.way {
@@ -108,11 +118,11 @@ impl<'s> Verbs<'s> {
                 with_all(found.settled, &found.rows, |_| JobResult::Done)
             }
             VerbMethod::Steps(_) | VerbMethod::ArchiveTable | VerbMethod::Command(_) => {
-                let free = |(id, result)| match result {
-                    JobResult::Skipped(SkipReason::Locked) => (id, JobResult::Done),
-                    result => (id, result),
-                };
-                DryRun::new(self.context).explain_rest(asker, work, ids).await?.into_iter().map(free).collect()
+                self.free(asker, work, ids).await?
+            }
+            VerbMethod::Edit(_) => {
+                let told = self.free(asker, work, ids).await?;
+                ArgumentsEditor::new(self.context).leave_changed(work, told, budget).await?
             }
         })
     }

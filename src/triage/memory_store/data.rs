@@ -77,6 +77,8 @@ pub(crate) struct Data {
     pub(crate) workers: Option<Workers>,
     /// Bytes that what is kept of a row has more than it needs.
     pub(crate) padding: usize,
+    /// The arguments of jobs, where they are not `[id]`.
+    pub(crate) arguments: BTreeMap<u64, String>,
 }
 
 impl Data {
@@ -90,6 +92,11 @@ impl Data {
             error_class: Some(["Boom", "Crash"][(id % 2) as usize].into()),
             ..JobRow::bare(id.to_string())
         })
+    }
+
+    /// The arguments of a job.
+    pub(super) fn arguments_of(&self, id: u64) -> String {
+        self.arguments.get(&id).cloned().unwrap_or_else(|| format!("[{id}]"))
     }
 
     /// Does to a job what the batch asks for.
@@ -136,6 +143,15 @@ impl Data {
             }
             Action::Discard | Action::Purge => {
                 self.rows.remove(&n);
+            }
+            Action::Repair | Action::Revert => {
+                let Some(edit) = batch.edits.iter().find(|edit| edit.id == *id) else {
+                    return JobResult::Failed("nothing to write".into());
+                };
+                if self.arguments_of(n) != edit.original {
+                    return JobResult::Skipped(SkipReason::Changed);
+                }
+                self.arguments.insert(n, edit.edited.clone());
             }
             // Only what was kept of a row can be put back.
             Action::Restore | Action::Recall => return JobResult::Skipped(SkipReason::AlreadyThere),

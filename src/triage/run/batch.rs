@@ -197,6 +197,7 @@ impl<'a> BatchApplier<'a> {
             deliver: self.destination.clone().map(|to| to as Arc<dyn Deliver>),
             journal: Some(Arc::clone(&self.context.journal)),
             undo,
+            edits: Arc::default(),
         };
         lock_retry::apply(self.context.desk.store.as_ref(), batch, &self.context.budget).await
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::repair::{ArgumentsDocument, ArgumentsEdit};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::SqlStore;
@@ -225,6 +226,12 @@ fn tail(grant: &str) -> &str {
     grant.split_once(" ON ").map_or(grant, |(_, tail)| tail)
 }
 
+/// Writes a job's arguments as they are.
+fn same(id: JobId, document: &ArgumentsDocument) -> ArgumentsEdit {
+    let text = || document.text().to_owned();
+    ArgumentsEdit { id, path: document.path().to_owned(), original: text(), edited: text() }
+}
+
 /// Whether the database refuses an action for want of a right, in a transaction of which nothing lasts; `None` where it takes
 /// an undo to ask it.
 async fn is_denied(store: &SqlStore, action: Action, jobs: &[JobId]) -> Option<bool> {
@@ -232,7 +239,15 @@ async fn is_denied(store: &SqlStore, action: Action, jobs: &[JobId]) -> Option<b
         return None;
     }
     let journal: Option<Arc<dyn dlq_tui::store::Journal>> = Some(Arc::new(Shelf::default()));
-    let batch = Batch { journal, ..batch(action, jobs.iter().take(30).cloned()) };
+    let jobs = &jobs[..jobs.len().min(30)];
+    let edits = match store.arguments().filter(|_| action.edits()) {
+        Some(editor) => match editor.documents(jobs, &budget()).await {
+            Ok(found) => found.into_iter().filter_map(|(id, found)| Some(same(id, &found.ok()?))).collect(),
+            Err(error) => return Some(matches!(error, SourceError::Denied(_))),
+        },
+        None => Vec::new(),
+    };
+    let batch = Batch { journal, edits: edits.into(), ..batch(action, jobs.iter().cloned()) };
     let applied = store.apply(batch, &budget()).await;
     Some(matches!(applied.broke.map(|broke| broke.error), Some(SourceError::Denied(_))))
 }

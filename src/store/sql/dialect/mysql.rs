@@ -367,6 +367,17 @@ impl Writes for MysqlDialect {
         };
     }
 
+    fn column_value(&self, text: &str, data_type: &str) -> String {
+        match base_type(data_type).as_str() {
+            "json" => format!("CAST({text} AS JSON)"),
+            _ => text.to_owned(),
+        }
+    }
+
+    fn update_column(&self, table: &str, column: &str, value: &str, on: &str) -> String {
+        format!("UPDATE {table} AS t JOIN {{batch}} ON {on} SET t.{column} = {value}")
+    }
+
     fn is_grudged(&self, data_type: &str, text: &str) -> bool {
         // The value that an enumeration has in place of one that it does not know, unless the empty text is one that it does.
         let has_empty = ["('',", ",'',", ",'')", "('')"].iter().any(|word| data_type.contains(word));

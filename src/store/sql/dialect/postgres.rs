@@ -427,6 +427,13 @@ impl Writes for PostgresDialect {
         };
     }
 
+    fn column_value(&self, text: &str, data_type: &str) -> String {
+        match data_type {
+            "json" | "jsonb" => format!("CAST({text}::text AS {data_type})"),
+            _ => format!("{text}::text"),
+        }
+    }
+
     fn overriding(&self) -> &'static str {
         "OVERRIDING SYSTEM VALUE "
     }

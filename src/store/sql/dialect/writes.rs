@@ -48,6 +48,16 @@ pub(crate) trait Writes: Expressions {
     /// Binds the text of a kept value and pushes it as the value of a column of this type.
     fn unkept(&self, sql: &mut Sql, sort: ValueSort, text: &str, data_type: &str);
 
+    /// A text expression as the value of a column of this type.
+    fn column_value(&self, text: &str, _data_type: &str) -> String {
+        text.to_owned()
+    }
+
+    /// A statement that changes a column of the table `t` for each row of a batch with a message: `on` joins it to `b`.
+    fn update_column(&self, table: &str, column: &str, value: &str, on: &str) -> String {
+        format!("UPDATE {table} AS t SET {column} = {value} FROM {{batch}} WHERE {on}")
+    }
+
     /// Whether a column of this type can hold this text, and does not take it from anybody who is careful.
     fn is_grudged(&self, _data_type: &str, _text: &str) -> bool {
         false

@@ -19,6 +19,7 @@ use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::message::push_expr;
 use crate::store::sql::query::template::{Fill, expand, push};
 use crate::store::sql::schema::destination::CheckedDestination;
+use crate::store::sql::write::edit::update_text;
 use crate::store::{Availability, Budget, Result, SourceError};
 
 impl CheckFinding {
@@ -124,13 +125,14 @@ pub(crate) fn texts(layout: &Layout, found: &Found, target: Option<&str>) -> Vec
 fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>, is_recallable: bool) -> Vec<CheckedPiece> {
     let mut pieces = fields(layout, spec);
     pieces.extend(conditions(layout, spec));
-    for action in Action::ALL {
+    for action in Action::ALL.into_iter().filter(|action| action.profile().undoes.is_none()) {
         if let Some(verb) = spec.verbs.get(action).filter(|v| v.disabled.is_none()) {
             let is_undone = action != Action::Replay || is_recallable;
             pieces.extend(verb_pieces(layout, verb, action, target, is_undone));
             pieces.extend(related_pieces(layout, verb, action, found));
         }
     }
+    pieces.extend(edit_piece(layout, spec));
     let explainable = |text: &str| target.is_some() || !text.contains("{target}");
     if let Some(outcome) = spec.outcome.as_ref().filter(|o| explainable(o.get_ref())) {
         let statement = filled(layout, outcome.get_ref(), target);
@@ -276,6 +278,13 @@ fn verb_pieces(
         }
     }
     pieces
+}
+
+/// The statement that changes arguments.
+fn edit_piece(layout: &Layout, spec: &Spec) -> Option<CheckedPiece> {
+    let edit = spec.verbs.repair.as_ref().filter(|edit| edit.verb.disabled.is_none())?;
+    let statement = filled(layout, &update_text(layout, edit)?, None);
+    Some(CheckedPiece { what: "verbs.repair.column".to_owned(), offset: edit.column.span().start, statement })
 }
 
 /// The tables whose rows are kept along; one that is not there has none.

@@ -24,6 +24,7 @@ use crate::store::sql::query::where_clause::Condition;
 use crate::store::sql::write::archive_table::ArchiveTable;
 use crate::store::sql::write::collect::Writer;
 use crate::store::sql::write::dry_run::{Asker, DryRun};
+use crate::store::sql::write::edit::leave_changed;
 use crate::store::sql::write::journal::{record_done, record_kept};
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::sql::write::transaction_id::Transactions;
@@ -92,6 +93,7 @@ impl<'s> BatchWriter<'s> {
         }
         let statements: Statements<'_> = match work.way {
             VerbMethod::Steps(steps) => self.fill_steps(work, steps, &held.rows),
+            VerbMethod::Edit(edit) => Box::new(self.edit_statement(work, edit, &held.rows).into_iter()),
             _ => match ArchiveTable::new(self.context).create_statements(&mut tx, work.batch, &held.rows).await {
                 Ok(statements) => Box::new(statements.into_iter()),
                 Err(error) => return undo(tx, error.into()).await,
@@ -132,6 +134,9 @@ impl<'s> BatchWriter<'s> {
         self.keep_related(tx, work, &mut held).await?;
         if !held.archive.is_empty() {
             RowCompleteness::new(self.context).check_kept(tx, work.batch.action).await?;
+        }
+        if let VerbMethod::Edit(edit) = work.way {
+            leave_changed(work, edit, &mut held);
         }
         if !missing.is_empty() {
             held.settled.extend(DryRun::new(self.context).explain_rest(&mut Asker::Tx(tx), work, &missing).await?);

@@ -36,8 +36,9 @@ impl<'s> DryRun<'s> {
 
     /// Jobs of a batch, cut so that what was kept of each part can be sent at once.
     pub(crate) fn parts_of_work<'i>(self, work: &Work<'_>, ids: &'i [String]) -> Vec<&'i [String]> {
-        let kept = work.snapshots();
-        self.context.parts(ids, |id| json_bytes(id) + kept.get(id.as_str()).map_or(0, |kept| json_bytes(kept)))
+        let mut sent = work.snapshots();
+        sent.extend(work.batch.edits.iter().map(|edit| (edit.id.as_str(), edit.edited.as_str())));
+        self.context.parts(ids, |id| json_bytes(id) + sent.get(id.as_str()).map_or(0, |text| json_bytes(text)))
     }
 
     /// Why these rows are not held: gone, changed, taken, or locked by somebody else.

@@ -4,6 +4,7 @@ pub(super) mod archive_table;
 pub(super) mod batch;
 pub(super) mod collect;
 pub(super) mod dry_run;
+pub(super) mod edit;
 pub(super) mod external_delivery;
 pub(super) mod foreign_keys;
 pub(super) mod journal;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
-use crate::adapter::{DeliverySpec, Live, Refusal, RelatedRows, Undo, Verb, VerbStep};
+use crate::adapter::{DeliverySpec, EditSpec, Live, Refusal, RelatedRows, Undo, Verb, VerbStep};
 use crate::db::TxJournal;
 use crate::domain::action::Action;
 use crate::store::sql::query::message::Recipe;
@@ -53,6 +53,8 @@ pub(crate) enum VerbMethod<'a> {
     Restore,
     /// Replayed jobs are taken back.
     Recall(&'a Undo),
+    /// Arguments are changed.
+    Edit(&'a EditSpec),
 }
 
 impl<'s> BatchWriter<'s> {
@@ -96,8 +98,12 @@ impl<'s> BatchWriter<'s> {
             _ => {}
         }
         let verb = self.context.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
-        let way = self.verb_method(batch.action, verb)?;
-        let kept = batch.journal.as_ref().is_some_and(|journal| journal.copies() == RowCopies::Whole);
+        let way = match &self.context.layout.spec.verbs.repair {
+            Some(edit) if batch.action.edits() => VerbMethod::Edit(edit),
+            _ => self.verb_method(batch.action, verb)?,
+        };
+        let kept =
+            batch.action.edits() || batch.journal.as_ref().is_some_and(|journal| journal.copies() == RowCopies::Whole);
         let own_instant = |step: &VerbStep| own_instants(step.sql.get_ref());
         Ok(Work {
             // A verb without a guard is refused when its file is read.

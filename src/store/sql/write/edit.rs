@@ -1,0 +1,210 @@
+//! Changed arguments: the column that holds them is read under the lock, compared with what was read before, and written.
+
+use std::collections::HashMap;
+use std::mem::take;
+
+use crate::adapter::{Column, EditSpec, ExpectedRows, Keep, Part};
+use crate::db::cells::Cells;
+use crate::domain::action::{JobOutcome, JobResult, SkipReason};
+use crate::domain::job::JobId;
+use crate::domain::repair::{ArgumentsDocument, ArgumentsEdit};
+use crate::store::sql::context::Context;
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::dialect::{BatchRow, ValueSort};
+use crate::store::sql::query::columns::complete_text;
+use crate::store::sql::query::layout::Layout;
+use crate::store::sql::query::lookup_parts::json_bytes;
+use crate::store::sql::query::row_snapshot::{Keeping, RelatedRow};
+use crate::store::sql::query::template::{Fill, push};
+use crate::store::sql::write::batch::{BatchWriter, Filled, Held, failed};
+use crate::store::sql::write::verb::Work;
+use crate::store::{Budget, FoundArguments, Result, SourceError};
+
+/// Why a job is left that the run has nothing for.
+const NOTHING_KEPT: &str = "the ledger has no arguments for this job";
+const NO_ARGUMENTS: &str = "the job has no arguments";
+const NO_TEXT: &str = "the arguments are not stored as text";
+const ELSEWHERE: &str = "the arguments are not stored in one place as they are shown";
+
+/// Settles the jobs whose arguments are no longer as they were read, and gives the others what is to be written.
+pub(crate) fn leave_changed(work: &Work<'_>, edit: &EditSpec, held: &mut Held) {
+    let edits = by_job(&work.batch.edits);
+    let stored: HashMap<JobId, String> = take(&mut held.archive).into_iter().collect();
+    let mut rows = take(&mut held.rows);
+    rows.retain_mut(|row| {
+        let id = JobId::new(&row.id);
+        let now = stored.get(&id).and_then(|kept| column_text(kept, edit.column.get_ref()));
+        let result = match edits.get(&id) {
+            None => failed(NOTHING_KEPT),
+            Some(edit) if now.as_deref() == Some(edit.original.as_str()) => {
+                row.message = Some(edit.edited.clone());
+                return true;
+            }
+            Some(_) => JobResult::Skipped(SkipReason::Changed),
+        };
+        held.settled.push((id, result));
+        false
+    });
+    held.rows = rows;
+}
+
+fn by_job(edits: &[ArgumentsEdit]) -> HashMap<&JobId, &ArgumentsEdit> {
+    edits.iter().map(|edit| (&edit.id, edit)).collect()
+}
+
+/// The text of a column in what was kept of its row; `None` where it is no text.
+fn column_text(kept: &str, column: &str) -> Option<String> {
+    match RelatedRow::parse(kept)?.value(column)? {
+        (ValueSort::Text, text) => Some(text),
+        _ => None,
+    }
+}
+
+impl BatchWriter<'_> {
+    /// Writes what the rows have as their message; none where there are no rows.
+    pub(crate) fn edit_statement(self, work: &Work<'_>, edit: &EditSpec, rows: &[BatchRow]) -> Option<Filled> {
+        let text = update_text(&self.context.layout, edit)?;
+        let mut sql = Sql::new(self.context.layout.dialect);
+        push(&mut sql, &text, &Fill { batch: rows, ..self.fill(work) });
+        (!rows.is_empty()).then(|| Filled { statement: sql.done(), no: 1, rows: ExpectedRows::Each })
+    }
+}
+
+/// The statement that writes the messages of a batch into the column; `None` where the table has no such column.
+pub(crate) fn update_text(layout: &Layout, edit: &EditSpec) -> Option<String> {
+    let column = layout.columns.iter().find(|column| column.name == *edit.column.get_ref())?;
+    let scope = layout.key.scope.as_ref().map_or(String::new(), |scope| format!(" AND {} = b.scope", scope.raw));
+    Some(layout.dialect.update_column(
+        &layout.tables.table,
+        &layout.dialect.quote(&column.name),
+        &layout.dialect.column_value("b.message", &column.data_type),
+        &format!("{} = b.id{scope}", layout.key.expr.raw),
+    ))
+}
+
+/// Reads arguments so that they can be changed.
+#[derive(Clone, Copy)]
+pub(crate) struct ArgumentsEditor<'s> {
+    context: &'s Context,
+}
+
+impl<'s> ArgumentsEditor<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
+    }
+
+    fn spec(self) -> Result<&'s EditSpec> {
+        let spec = self.context.layout.spec.verbs.repair.as_ref().filter(|edit| edit.verb.disabled.is_none());
+        spec.ok_or_else(|| SourceError::Input("arguments of this layout cannot be changed".to_owned()))
+    }
+
+    fn column(self, edit: &EditSpec) -> Result<&'s Column> {
+        let name = edit.column.get_ref();
+        let column = self.context.layout.columns.iter().find(|column| column.name == *name);
+        column.ok_or_else(|| SourceError::Layout(format!("there is no column {name}")))
+    }
+
+    /// What the column holds of each job, and where the arguments stand in it.
+    pub(crate) async fn read(self, ids: &[JobId], budget: &Budget) -> Result<Vec<(JobId, FoundArguments)>> {
+        let (layout, edit) = (&self.context.layout, self.spec()?);
+        let ids = self.context.valid(ids);
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keeping = Keeping::of(layout.dialect, &layout.columns, &Keep::Columns(vec![edit.column.get_ref().clone()]));
+        let mut sql = Sql::new(layout.dialect);
+        sql.push(&format!("SELECT {}, {}", layout.key.text, complete_text(layout, Part::Arguments)));
+        for expression in keeping.expressions() {
+            sql.push(", ").push(&expression);
+        }
+        sql.push(&format!(" FROM {} WHERE ", layout.tables.from));
+        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::names_only(layout, None) });
+        let mut found = Vec::new();
+        for row in self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default() {
+            let mut cells = Cells::new(row);
+            let (id, shown) = (cells.text()?, cells.stored()?);
+            let Some(id) = id.map(JobId::new) else { continue };
+            let arguments = match (shown, keeping.read(&mut cells, None)) {
+                (Ok(Some(shown)), Ok(kept)) => match column_text(&kept, edit.column.get_ref()) {
+                    Some(text) => ArgumentsDocument::locate(&text, &edit.paths, &shown).ok_or(ELSEWHERE.to_owned()),
+                    None => Err(NO_TEXT.to_owned()),
+                },
+                (Ok(None), _) => Err(NO_ARGUMENTS.to_owned()),
+                (Err(_), _) => Err(NO_TEXT.to_owned()),
+                (_, Err(SourceError::Refused { message, .. })) => Err(message),
+                (_, Err(error)) => return Err(error),
+            };
+            found.push((id, arguments));
+        }
+        Ok(found)
+    }
+
+    /// What the column would hold of each text.
+    pub(crate) async fn stored_forms(
+        self,
+        texts: &[String],
+        budget: &Budget,
+    ) -> Result<Vec<std::result::Result<String, String>>> {
+        let column = self.column(self.spec()?)?;
+        let mut forms = Vec::with_capacity(texts.len());
+        let mut waiting: Vec<&[String]> = self.context.parts(texts, |text| json_bytes(text));
+        waiting.reverse();
+        while let Some(part) = waiting.pop() {
+            match self.render(part, column, budget).await {
+                Ok(rendered) => forms.extend(rendered.into_iter().map(Ok)),
+                Err(SourceError::Refused { message, .. }) if part.len() == 1 => forms.push(Err(message)),
+                Err(SourceError::Refused { .. }) => {
+                    let (left, right) = part.split_at(part.len() / 2);
+                    waiting.extend([right, left]);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(forms)
+    }
+
+    async fn render(self, texts: &[String], column: &Column, budget: &Budget) -> Result<Vec<String>> {
+        let dialect = self.context.layout.dialect;
+        let keep = Keep::Columns(vec![column.name.clone()]);
+        let keeping = Keeping::of(dialect, std::slice::from_ref(column), &keep);
+        let mut sql = Sql::new(dialect);
+        sql.push("SELECT ").push(&keeping.expressions().collect::<Vec<_>>().join(", ")).push(" FROM (");
+        for (n, text) in texts.iter().enumerate() {
+            let place = sql.text(text);
+            let value = dialect.column_value(&place, &column.data_type);
+            let all = if n > 0 { " UNION ALL " } else { "" };
+            sql.push(&format!("{all}SELECT {n} AS dlq_tui_place, {value} AS {}", dialect.quote(&column.name)));
+        }
+        sql.push(") AS t ORDER BY t.dlq_tui_place");
+        let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
+        let refused = || SourceError::Refused { message: NO_TEXT.to_owned(), code: None };
+        let text = |row| column_text(&keeping.read(&mut Cells::new(row), None)?, &column.name).ok_or_else(refused);
+        rows.into_iter().map(text).collect()
+    }
+
+    /// What would become of jobs, with those skipped whose arguments are no longer as they were read.
+    pub(crate) async fn leave_changed(
+        self,
+        work: &Work<'_>,
+        told: Vec<JobOutcome>,
+        budget: &Budget,
+    ) -> Result<Vec<JobOutcome>> {
+        let edits = by_job(&work.batch.edits);
+        let open = told.iter().filter(|(_, result)| *result == JobResult::Done);
+        let open: Vec<JobId> = open.map(|(id, _)| id.clone()).collect();
+        let mut now: HashMap<JobId, FoundArguments> = HashMap::new();
+        for part in self.context.parts(&open, |id| json_bytes(id.as_str())) {
+            now.extend(self.read(part, budget).await?);
+        }
+        let judged = |(id, result): JobOutcome| {
+            let result = match (&result, edits.get(&id), now.get(&id)) {
+                (JobResult::Done, None, _) => failed(NOTHING_KEPT),
+                (JobResult::Done, Some(edit), Some(Ok(document))) if document.text() == edit.original => result,
+                (JobResult::Done, Some(_), _) => JobResult::Skipped(SkipReason::Changed),
+                _ => result,
+            };
+            (id, result)
+        };
+        Ok(told.into_iter().map(judged).collect())
+    }
+}
