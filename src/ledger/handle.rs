@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::backend::{Backend, text};
 use super::batches::Batches;
 use super::cohort::Cohorts;
+use super::edits::ArgumentEdits;
 use super::error::{LedgerError, Result};
 use super::health::LedgerHealth;
 use super::history::JobHistory;
@@ -124,6 +125,11 @@ impl Ledger {
     /// The rows that runs kept, to be brought back or erased.
     pub fn snapshots(&self) -> RowSnapshots<'_> {
         RowSnapshots { ledger: self }
+    }
+
+    /// What runs write into the arguments of their jobs.
+    pub fn edits(&self) -> ArgumentEdits<'_> {
+        ArgumentEdits { ledger: self }
     }
 
     /// Who executes the runs of this record.

@@ -57,6 +57,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(7, local "0007_reveals"),
     migration!(8, sqlite "0008_keys"),
     migration!(9, "0009_outcomes"),
+    migration!(10, "0010_edits"),
     migration!(11, "0011_rollout"),
     migration!(13, "0013_dead_rows"),
 ];

@@ -8,6 +8,7 @@ use super::{Runs, id, tally};
 use crate::domain::rollout::RolloutState;
 use crate::domain::time::Timestamp;
 use crate::ledger::backend::{Backend, LedgerTx, RowCells, int, maybe, text};
+use crate::ledger::edits;
 use crate::ledger::error::{LedgerError, Result};
 use crate::ledger::model::{Run, RunId, RunIntent, RunState};
 
@@ -183,6 +184,7 @@ async fn dismiss_in(home: &Backend, run: &RunId, now: Timestamp) -> Result<()> {
     )
     .await?;
     tx.commit().await?;
+    edits::forget(home, seq).await?;
     loop {
         let mut tx = home.begin().await?;
         let first = tx.first("SELECT min(ord) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;

@@ -59,6 +59,7 @@ impl RowSnapshots<'_> {
             [text(&run.0), texts(ids.iter().map(JobId::as_str))],
         );
         let deaths = read_deaths(deaths.await?)?;
+        self.ledger.edits().erase(whose.store, run, ids).await?;
         let mut erased = 0;
         for home in self.ledger.backends() {
             for copies in self.copies(home, whose, run, &deaths).await? {
