@@ -18,13 +18,14 @@ use super::args::{ActArgs, DiscardArgs, Format, PlanArgs, ReplayArgs, VerbArgs, 
 use super::exit::{CliError, Code};
 use super::output;
 use super::table::terminal_width;
-use crate::cli::jobs::no_match;
+use crate::cli::jobs::{no_match, repair};
 use crate::cli::source::open::OpenedStore;
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::jobs;
 use crate::domain::job::State;
+use crate::domain::repair::ChangeShape;
 use crate::domain::run_options::Options;
 use crate::domain::run_options::rate::Pacing;
 use crate::domain::text::Clean;
@@ -97,6 +98,7 @@ pub fn ask(opened: &OpenedStore, scope: ActionScope, action: Action, options: Op
         guard_above: None,
         thresholds: opened.thresholds,
         now: opened.now,
+        edit: None,
     }
 }
 
@@ -152,6 +154,14 @@ pub(super) async fn plan_and_go(opened: &OpenedStore, ledger: &Ledger, ask: Ask,
             let run = ledger.of(&run).await?.runs().get(&run).await?;
             output::unless_gone(nothing(&run, asking))?;
             return Ok(Code::Done);
+        }
+        Err(PlanError::Unchanged { report, run }) => {
+            output::say(&format!("nothing to repair: the arguments of none of {} would change", jobs(report.jobs)));
+            repair::write_groups(&mut std::io::stderr(), &report)?;
+            let run = ledger.of(&run).await?.runs().get(&run).await?;
+            output::unless_gone(nothing(&run, asking))?;
+            let fails = report.groups.iter().any(|group| !matches!(group.shape, ChangeShape::Unchanged));
+            return Ok(if fails { Code::Failed } else { Code::Done });
         }
         Err(error) => return Err(error.into()),
     };

@@ -45,6 +45,8 @@ pub struct Source {
     pub production: bool,
     /// Nothing is written, by the database session's own word.
     pub read_only: bool,
+    /// Arguments of jobs may be changed.
+    pub edit: bool,
     /// Time between two polls while it is live; `None` takes the console's.
     pub refresh: Option<Duration>,
     /// How long one statement may take; `None` takes the general limit.

@@ -110,6 +110,9 @@ pub struct Options {
     /// The run that is undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undoes: Option<String>,
+    /// The expression by which arguments are changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<String>,
     /// Nothing is kept of the rows, and what earlier runs kept of them is erased.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_archive: bool,
@@ -174,6 +177,7 @@ impl fmt::Display for Options {
         wishes.extend(self.older_than.map(|span| format!("older than {}", exact_span(Duration::from_secs(span)))));
         wishes.extend(self.validate.as_ref().map(Validator::to_string));
         wishes.extend(self.undoes.as_ref().map(|run| format!("undoes {run}")));
+        wishes.extend(self.repair.as_ref().map(|expression| format!("arguments: {}", Clean::line(expression))));
         wishes.extend(self.no_archive.then(|| "without a copy".to_owned()));
         wishes.extend(self.keep.then(|| "kept for an undo".to_owned()));
         wishes.extend(self.rollout.map(|rule| rule.to_string()));

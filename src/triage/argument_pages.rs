@@ -83,7 +83,7 @@ fn bytes_of(entry: &Entry) -> usize {
 }
 
 /// Jobs to read next, by the bytes of the arguments of those that were read.
-fn next_step(bytes: usize, jobs: usize) -> usize {
+pub(super) fn next_step(bytes: usize, jobs: usize) -> usize {
     (STEP_BYTES / (bytes / jobs.max(1)).max(1)).clamp(1, STEP)
 }
 

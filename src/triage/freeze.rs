@@ -9,17 +9,18 @@ pub use self::collect::Missing;
 use self::collect::{CollectedCohort, Freezer, LeftOut, Tell};
 use super::plan::{ActionScope, CohortBreakdown, Plan};
 use super::progress::FreezeProgress;
+use super::repair::{EditPlanner, EditRequest, EvaluatorError, RepairReport};
 use super::replay_limit::{self, times};
 use super::{StoreContext, plan_notes, undo, validate};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::grouped;
+use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::rollout::canary::CanaryJob;
 use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
-use crate::ledger::{CohortPart, CohortStats, Ledger, LedgerError, RunId, RunIntent, Whose};
+use crate::ledger::{CohortPart, CohortStats, Ledger, LedgerError, RunId, RunIntent, Split, Whose};
 use crate::store::{Availability, Budget, Identity, Outdated, SourceError, StoreExt};
 
 /// Values of a split that are listed; the rest is summed up.
@@ -46,6 +47,8 @@ pub struct Ask {
     pub thresholds: Thresholds,
     /// The present instant by our clock, for the record; a filter's times count from the source's.
     pub now: Timestamp,
+    /// How arguments are changed, where they are.
+    pub edit: Option<EditRequest>,
 }
 
 impl Ask {
@@ -60,6 +63,7 @@ impl Ask {
             guard_above: None,
             thresholds: Thresholds::default(),
             now,
+            edit: None,
         }
     }
 }
@@ -106,6 +110,17 @@ pub enum PlanError {
         /// Why, for the most of them.
         because: String,
     },
+    /// The expression changes none of the jobs that are in the scope.
+    #[error("the arguments of none of {} would change: there is nothing to repair", jobs(.report.jobs))]
+    Unchanged {
+        /// What came of them.
+        report: Box<RepairReport>,
+        /// The run that is on record as dismissed.
+        run: RunId,
+    },
+    /// The expression cannot be evaluated.
+    #[error(transparent)]
+    Evaluator(#[from] EvaluatorError),
     /// The source failed or the caller cancelled.
     #[error(transparent)]
     Store(#[from] SourceError),
@@ -165,6 +180,8 @@ async fn check_ask(
             return Err(PlanError::Disabled(reason));
         }
     }
+    // The changes are computed before anything is confirmed; the expression is for the record alone.
+    ask.options.repair = ask.edit.as_ref().map(|edit| desk.redactor.prose(&edit.expression).into_owned());
     if let Some(reason) = ask.options.validate.as_ref().and_then(validate::unstartable) {
         return Err(PlanError::Disabled(reason));
     }
@@ -212,8 +229,12 @@ async fn frozen(
     let planned = async {
         let hold = ledger.locks().acquire(&run).await?;
         let planned = async {
+            let planner = match &ask.edit {
+                Some(request) => Some(EditPlanner::start(request).await?),
+                None => None,
+            };
             let freezer = Freezer::new(desk, ledger, &run, &ask, database.as_ref(), budget, on_progress);
-            let gathered = freezer.gather(&ask.scope, filter.as_ref()).await?;
+            let gathered = freezer.editing(planner).gather(&ask.scope, filter.as_ref()).await?;
             let options = rollout_notes::guarded(desk, &ask, gathered.census.jobs());
             let ask = Ask { options: options.clone().unwrap_or_else(|| ask.options.clone()), ..ask.clone() };
             if options.is_some() {
@@ -299,7 +320,16 @@ async fn first_rows(
 }
 
 /// Why no job is left to be planned for.
-fn why_empty(ask: &Ask, run: &RunId, left_out: LeftOut, unfit: &[(u64, String)]) -> PlanError {
+fn why_empty(
+    ask: &Ask,
+    run: &RunId,
+    left_out: LeftOut,
+    unfit: &[(u64, String)],
+    repair: Option<RepairReport>,
+) -> PlanError {
+    if let Some(report) = repair.filter(|report| report.jobs > 0) {
+        return PlanError::Unchanged { report: Box::new(report), run: run.clone() };
+    }
     if left_out.barred > 0 {
         return PlanError::Barred { jobs: left_out.barred, max: ask.thresholds.max_replays };
     }
@@ -328,6 +358,16 @@ async fn seal(
     ledger.cohorts().seal_led(run, census, &places).await
 }
 
+/// How a cohort divides, by what every cohort has.
+fn breakdown(split: &Split, count: u64) -> CohortBreakdown {
+    CohortBreakdown {
+        by_error: plan_notes::shares(&split.by_error, count),
+        by_class: plan_notes::shares(&split.by_class, count),
+        span: split.span,
+        ..CohortBreakdown::default()
+    }
+}
+
 async fn plan(
     desk: &StoreContext,
     ledger: &Ledger,
@@ -337,11 +377,12 @@ async fn plan(
     budget: &Budget,
     gathered: CollectedCohort,
 ) -> Result<Plan, PlanError> {
-    let CollectedCohort { census, left_out, cautions, canary, .. } = gathered;
+    let CollectedCohort { census, left_out, cautions, canary, planner, .. } = gathered;
+    let repair = planner.map(EditPlanner::report);
     let count = seal(ledger, ask, run, &census, &canary).await?;
     let unfit: Vec<(u64, String)> = left_out.unfit.iter().map(|(because, left)| reason(because, *left)).collect();
     if count == 0 {
-        return Err(why_empty(ask, run, left_out, &unfit));
+        return Err(why_empty(ask, run, left_out, &unfit, repair));
     }
     let split = match census.split(count, SHARES) {
         Some(split) => split,
@@ -377,12 +418,7 @@ async fn plan(
         action: ask.action,
         filter: None,
         count,
-        breakdown: CohortBreakdown {
-            by_error: plan_notes::shares(&split.by_error, count),
-            by_class: plan_notes::shares(&split.by_class, count),
-            span: split.span,
-            canary,
-        },
+        breakdown: CohortBreakdown { canary, by_change: repair, ..breakdown(&split, count) },
         sample,
         warnings: told,
         options: ask.options.clone(),

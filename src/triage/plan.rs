@@ -10,6 +10,7 @@ use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, RunId};
 use crate::store::Preparation;
+use crate::triage::repair::RepairReport;
 use crate::triage::undo::CAN;
 
 /// Which jobs an action is for.
@@ -98,6 +99,8 @@ pub struct CohortBreakdown {
     pub span: Option<(Timestamp, Timestamp)>,
     /// The jobs that are replayed first, where that was asked for.
     pub canary: Vec<CanaryJob>,
+    /// By what becomes of their arguments, where some change; with the jobs that are left out as theirs do not.
+    pub by_change: Option<RepairReport>,
 }
 
 /// A part of a cohort.

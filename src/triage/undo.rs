@@ -1,12 +1,15 @@
 //! Undoing a run: which jobs, why not all of them, and what each will come to.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::StoreContext;
 use super::freeze::PlanError;
+use super::repair::RunEdits;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
+use crate::domain::repair::ArgumentsEdit;
 use crate::domain::run_options::destination::Destination;
 use crate::domain::run_options::{KEPT_UNASKED, Options};
 use crate::domain::time::Timestamp;
@@ -153,6 +156,25 @@ pub(super) async fn undoing(
     Ok(Some(Undoing { run, kept }))
 }
 
+/// The same jobs in parts, each with what is written of its arguments.
+async fn with_edits(
+    edits: Option<&RunEdits>,
+    named: Vec<(Standing, Vec<JobId>)>,
+) -> Result<Vec<(Standing, Vec<JobId>, Arc<[ArgumentsEdit]>)>, LedgerError> {
+    let mut parts = Vec::new();
+    for (standing, ids) in named {
+        let Some(edits) = edits else {
+            parts.push((standing, ids, Arc::default()));
+            continue;
+        };
+        for part in edits.parts(&ids).await? {
+            let edits = edits.get(&part).await?;
+            parts.push((standing.clone(), part, edits));
+        }
+    }
+    Ok(parts)
+}
+
 /// What would become of each job of a planned undo as the rows stand now, handed to `each` a few at a time; returns the
 /// counts by reason, [`CAN`] first. Nothing is touched.
 ///
@@ -169,6 +191,7 @@ pub async fn preview(
     let intent = ledger.runs().get(run).await?.intent;
     let undone = intent.options.undoes.clone().map(RunId);
     let died_by = died_by(ledger, run, &intent.options).await?;
+    let edits = RunEdits::of(ledger, run, (intent.action, &intent.options)).await?;
     let mut counts: HashMap<String, u64> = HashMap::new();
     let mut after = 0;
     loop {
@@ -184,10 +207,11 @@ pub async fn preview(
             Some(undone) => sort_out(ledger, (run, intent.action), undone, &alike).await?,
             None => (alike, Vec::new()),
         };
-        for (standing, ids) in named {
+        for (standing, ids, edits) in with_edits(edits.as_ref(), named).await? {
             let undo = undoing(ledger, intent.action, &intent.options, &ids).await?;
             let options = intent.options.clone();
-            let batch = Batch { standing, died_by, options, undo, ..Batch::of(intent.action, ids, run.0.clone()) };
+            let batch =
+                Batch { standing, died_by, options, undo, edits, ..Batch::of(intent.action, ids, run.0.clone()) };
             outcomes.extend(desk.reconcile()?.dry_run(&batch, budget).await?);
         }
         for (_, result) in &outcomes {

@@ -30,6 +30,7 @@ mod pgbouncer;
 mod plans;
 mod pty;
 mod recipes;
+mod repair;
 mod replay_options;
 mod replica;
 mod retention;

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::choice::Choice;
 use super::count_by::{CountBy, count_by, facet};
+use super::verbs::PlanArgs;
 use super::{ConsoleArgs, FilterArg, OutputArg};
 use crate::cli::check::limit;
 use crate::cli::demo;
@@ -110,21 +111,21 @@ pub struct RepairArgs {
     /// A jq expression that has the new arguments as its value: `.currency //= "EUR"`.
     #[arg(value_name = "EXPRESSION", allow_hyphen_values = true)]
     pub expression: String,
+    /// These jobs, as `list` prints them; `-` reads them from standard input, one id or one line of `list -o jsonl` a line.
+    #[arg(value_name = "ID", conflicts_with_all = ["filter", "all", "limit"])]
+    pub ids: Vec<String>,
     /// Which jobs.
     #[command(flatten)]
     pub filter: FilterArg,
     /// All dead jobs.
     #[arg(long, conflicts_with = "filter")]
     pub all: bool,
-    /// Shows what would change and writes nothing. Required: repairs cannot be written yet.
-    #[arg(long)]
-    pub dry_run: bool,
     /// Also shows each change of so many jobs, the newest that change.
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = shown)]
     pub show: usize,
-    /// The form of the answer.
+    /// What happens with the plan.
     #[command(flatten)]
-    pub output: OutputArg,
+    pub plan: PlanArgs,
 }
 
 /// How many jobs are shown.

@@ -55,10 +55,7 @@ const EXAMPLES: Examples = &[
                 "dlq-tui repair -f 'error:KeyError' '.currency //= \"EUR\"' --dry-run",
                 "what would change, grouped by the shape of the change",
             ),
-            (
-                "dlq-tui repair --all '.items[].sku |= ascii_upcase' --dry-run --show 3",
-                "the same, and each change of three jobs",
-            ),
+            ("dlq-tui repair -f 'error:KeyError' '.currency //= \"EUR\"'", "asks, and writes it; the jobs stay dead"),
         ],
     ),
     (

@@ -150,6 +150,7 @@ fn at_home(session: SourceChoice, demo: &Demo) -> (SourceChoice, Origin) {
         store: None,
         production: false,
         read_only: session.connect.read_only,
+        edit: true,
         refresh: None,
         statement_timeout: None,
         connections: None,

@@ -1,4 +1,4 @@
-//! `dlq-tui repair`: what an expression would change in the arguments of jobs.
+//! `dlq-tui repair`: changes the arguments of jobs by an expression, or says what it would change.
 
 use std::io::Write;
 
@@ -11,13 +11,19 @@ use crate::cli::jobs::no_match;
 use crate::cli::output;
 use crate::cli::source::open::OpenedStore;
 use crate::cli::table::{TableColumn, TextTable, terminal_width};
-use crate::domain::filter::Filter;
+use crate::cli::verbs::{self, ids};
+use crate::domain::action::Action;
+use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::JobId;
 use crate::domain::repair::{ArgumentChange, ChangeShape, RepairGroup};
+use crate::domain::run_options::Options;
 use crate::domain::text::Clean;
+use crate::store::Availability;
+use crate::triage::freeze::Ask;
+use crate::triage::plan::ActionScope;
 use crate::triage::repair::{
-    Evaluator, EvaluatorError, EvaluatorOptions, RepairError, RepairQuery, RepairReport, preview,
+    EditRequest, Evaluator, EvaluatorError, EvaluatorOptions, RepairError, RepairQuery, RepairReport, preview,
 };
 
 /// Jobs from which on progress is shown.
@@ -65,23 +71,36 @@ struct ExampleRecord {
     changes: Vec<ChangeRecord>,
 }
 
-/// Evaluates and prints.
+/// Repairs, or shows what would change.
 ///
 /// # Errors
-/// When the filter or the expression is wrong, or the database fails.
+/// When the filter or the expression is wrong, the repair is not confirmed, or the database or the ledger fails.
 pub async fn run(opened: &OpenedStore, args: &RepairArgs) -> Result<Code> {
-    if !args.dry_run {
-        return Err(CliError::usage("repairs cannot be written yet: --dry-run shows what would change").into());
-    }
-    if args.filter.filter.is_none() && !args.all {
-        return Err(CliError::usage("name the jobs with -f, or all dead jobs with --all").into());
+    if args.ids.is_empty() && args.filter.filter.is_none() && !args.all {
+        return Err(CliError::usage("name the jobs with -f or by their ids, or all dead jobs with --all").into());
     }
     let filter = opened.filter(args.filter.filter.as_deref())?;
+    let ids = ids::named(&args.ids).await?;
     let options = EvaluatorOptions::new().context("cannot find this program's own file")?;
-    let mut evaluator = Evaluator::start(&args.expression, options).await.map_err(|error| match error {
+    let evaluator = Evaluator::start(&args.expression, options.clone()).await.map_err(|error| match error {
         EvaluatorError::Expression(error) => CliError::usage(error.to_string()).into(),
         error => anyhow::Error::from(error),
     })?;
+    if args.plan.dry_run {
+        let named = ids.iter().try_fold(filter, |filter, id| filter.with(&Key::Id, Some(id.as_str()), false))?;
+        return show(opened, args, evaluator, named).await;
+    }
+    // A plan starts one of its own.
+    drop(evaluator);
+    let scope = if ids.is_empty() { ActionScope::Filter(filter) } else { ActionScope::Jobs(ids) };
+    let edit = EditRequest { expression: args.expression.clone(), evaluator: options, examples: args.show };
+    let options = Options { validate: opened.validate.clone(), ..Options::default() };
+    let ask = Ask { edit: Some(edit), ..verbs::ask(opened, scope, Action::Repair, options, &args.plan) };
+    verbs::carry_out(opened, ask, &args.plan).await
+}
+
+/// Evaluates and prints.
+async fn show(opened: &OpenedStore, args: &RepairArgs, mut evaluator: Evaluator, filter: Filter) -> Result<Code> {
     let line = output::ProgressLine::begin();
     let mut on_progress = |read| {
         if read > MANY {
@@ -100,13 +119,16 @@ pub async fn run(opened: &OpenedStore, args: &RepairArgs) -> Result<Code> {
         no_match::explain(opened, &filter).await;
     }
     print(opened, &filter, args, &report)?;
+    if let Availability::Disabled(reason) = opened.desk.store.info().availability(Action::Repair) {
+        output::say(&format!("this cannot be written here: {reason}"));
+    }
     Ok(Code::Done)
 }
 
 fn print(opened: &OpenedStore, filter: &Filter, args: &RepairArgs, report: &RepairReport) -> Result<()> {
     let mut out = output::stdout();
     let groups = || report.groups.iter().map(group);
-    match args.output.output {
+    match args.plan.output.output {
         Format::Table => print_table(&mut out, report)?,
         Format::Json => {
             let example = |(id, changes): &(_, Vec<_>)| ExampleRecord { id: job_id(id), changes: records(changes) };
@@ -141,6 +163,14 @@ fn print(opened: &OpenedStore, filter: &Filter, args: &RepairArgs, report: &Repa
 
 fn print_table(out: &mut impl Write, report: &RepairReport) -> Result<()> {
     writeln!(out, "{} of {} would change; nothing was written", grouped(report.changed), jobs(report.jobs))?;
+    write_groups(out, report)
+}
+
+/// Prints the groups, and the changes of some jobs.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn write_groups(out: &mut impl Write, report: &RepairReport) -> Result<()> {
     if !report.groups.is_empty() {
         writeln!(out)?;
         let mut table =

@@ -235,7 +235,9 @@ impl Surveyed {
 impl Surveyed {
     /// How the source's stores are opened, whatever was heard of the database meanwhile.
     pub fn open_options(&self) -> OpenOptions {
-        OpenOptions { destination: destination(self.origin.source.as_ref(), &self.redactor), ..OpenOptions::default() }
+        let source = self.origin.source.as_ref();
+        let no_edit = source.is_some_and(|source| !source.edit);
+        OpenOptions { destination: destination(source, &self.redactor), no_edit, ..OpenOptions::default() }
     }
 
     /// Opens a layout over a connection of its own, of which nothing lasts.

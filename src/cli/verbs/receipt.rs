@@ -308,6 +308,11 @@ pub fn plan(out: &mut impl Write, plan: &Plan, width: Option<usize>) -> io::Resu
         let what = if what == CAN { what.clone() } else { format!("cannot: {}", Clean::line(what)) };
         facts.count("now", *n, &what)?;
     }
+    if let Some(report) = &plan.breakdown.by_change {
+        for (nth, group) in report.groups.iter().enumerate() {
+            facts.count(if nth == 0 { "arguments" } else { "" }, group.jobs, &group.shape.describe())?;
+        }
+    }
     shares(&mut facts, "by error", &plan.breakdown.by_error)?;
     shares(&mut facts, "by class", &plan.breakdown.by_class)?;
     for warning in &plan.warnings {

@@ -15,6 +15,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
 use crate::domain::redact::Masker;
+use crate::domain::repair::ArgumentsEdit;
 use crate::domain::rollout::canary::{CanaryJob, CanaryPicker};
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
@@ -25,6 +26,7 @@ use crate::store::{
 use crate::triage::ledger_filter::{RunRows, RunTerms};
 use crate::triage::plan::ActionScope;
 use crate::triage::progress::FreezeProgress;
+use crate::triage::repair::{EditPlanner, PlanEditError};
 use crate::triage::replay_limit::ReplayLimit;
 use crate::triage::{StoreContext, undo};
 
@@ -52,10 +54,15 @@ pub(super) struct Freezer<'a> {
     left: u64,
     gathered: Vec<Frozen>,
     collected: CollectedCohort,
-    progress: FreezeProgress,
+    told: ProgressTold<'a>,
     guard: ReplayLimit<'a>,
     masker: Masker,
-    on_progress: Tell<'a>,
+}
+
+/// How far a freeze has got, and who is told.
+struct ProgressTold<'a> {
+    progress: FreezeProgress,
+    tell: Tell<'a>,
 }
 
 /// Reasons why the action cannot be done for some jobs, each with the number of these, and since when for the first of them.
@@ -74,6 +81,8 @@ pub(super) struct CollectedCohort {
     pub canary: Vec<CanaryJob>,
     /// Their choice, while the cohort grows.
     choice: Option<CanaryChoice>,
+    /// What computes the changed arguments, where some change.
+    pub planner: Option<EditPlanner>,
 }
 
 /// The choice of canary jobs, while the cohort grows.
@@ -186,11 +195,16 @@ impl<'a> Freezer<'a> {
             left: ask.limit.unwrap_or(u64::MAX),
             gathered: Vec::new(),
             collected: CollectedCohort { choice: CanaryChoice::of(ask), ..CollectedCohort::default() },
-            progress: NOTHING,
+            told: ProgressTold { progress: NOTHING, tell: on_progress },
             guard: ReplayLimit::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
             masker: Masker::new(Arc::clone(&desk.redactor)),
-            on_progress,
         }
+    }
+
+    /// With changed arguments: only jobs whose arguments change are in the cohort then.
+    pub fn editing(mut self, planner: Option<EditPlanner>) -> Self {
+        self.collected.planner = planner;
+        self
     }
 
     /// Writes the whole scope down and says what was left out of it. What a filter selects is read in a task of its own, which
@@ -262,8 +276,8 @@ impl<'a> Freezer<'a> {
             let is_usual = |job: &Frozen| self.action.profile().takes.contains(&job.state);
             let by_state = !jobs.iter().all(is_usual);
             self.leave_unfit(&mut jobs, by_state).await?;
-            self.progress.examined += rows;
-            self.progress.share = share;
+            self.told.progress.examined += rows;
+            self.told.progress.share = share;
             self.take(jobs).await?;
             self.write(GATHER).await?;
         }
@@ -285,8 +299,8 @@ impl<'a> Freezer<'a> {
             if let Some(canary) = &mut self.collected.choice {
                 canary.read(&found);
             }
-            self.progress.examined += chunk.len() as u64;
-            self.progress.share = (self.progress.examined as f32 / of.max(1) as f32).min(1.0);
+            self.told.progress.examined += chunk.len() as u64;
+            self.told.progress.share = (self.told.progress.examined as f32 / of.max(1) as f32).min(1.0);
             let jobs = self.guard.pass(None, found.into_iter().map(Frozen::of).collect()).await?;
             self.add(jobs, true).await?;
         }
@@ -349,10 +363,23 @@ impl<'a> Freezer<'a> {
         self.write(GATHER).await
     }
 
-    async fn take(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
+    /// Those of these jobs whose arguments change, where some are to; what is written of them goes into the ledger.
+    async fn edit(&mut self, jobs: Vec<Frozen>) -> Result<Vec<Frozen>, PlanError> {
+        let Some(planner) = &mut self.collected.planner else { return Ok(jobs) };
+        let planned = planner.plan(self.desk, jobs, self.left, self.budget).await.map_err(|error| match error {
+            PlanEditError::Store(error) => PlanError::Store(error),
+            PlanEditError::Evaluator(error) => PlanError::Evaluator(error),
+        })?;
+        let (jobs, edits): (Vec<Frozen>, Vec<ArgumentsEdit>) = planned.into_iter().unzip();
+        self.ledger.edits().add(self.run, &edits).await?;
+        Ok(jobs)
+    }
+
+    async fn take(&mut self, jobs: Vec<Frozen>) -> Result<(), PlanError> {
+        let mut jobs = self.edit(jobs).await?;
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         if let Some(canary) = &mut self.collected.choice {
-            canary.take(&jobs, self.progress.frozen);
+            canary.take(&jobs, self.told.progress.frozen);
         }
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
         for (caution, jobs) in self.desk.store.plan().cautions(self.action, &ids, self.budget).await? {
@@ -363,10 +390,10 @@ impl<'a> Freezer<'a> {
             *class = class.take().map(|class| self.masker.text(class));
         }
         self.left -= jobs.len() as u64;
-        self.progress.frozen += jobs.len() as u64;
+        self.told.progress.frozen += jobs.len() as u64;
         self.collected.census.add(&jobs);
         self.gathered.extend(jobs);
-        (self.on_progress)(self.progress);
+        (self.told.tell)(self.told.progress);
         Ok(())
     }
 

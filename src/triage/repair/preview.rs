@@ -11,7 +11,7 @@ use crate::triage::StoreContext;
 use crate::triage::argument_pages::ArgumentPages;
 
 /// Changes that the examples have together, about: one job may have thousands.
-const EXAMPLE_CHANGES: usize = 10_000;
+pub(super) const EXAMPLE_CHANGES: usize = 10_000;
 
 /// What is looked at.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct RepairQuery {
 }
 
 /// What would become of the jobs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RepairReport {
     /// Jobs that were read.
     pub jobs: u64,

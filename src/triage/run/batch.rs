@@ -17,9 +17,11 @@ use super::stop_reason::StopReason;
 use super::validate::Screening;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
+use crate::domain::repair::ArgumentsEdit;
 use crate::domain::time::Timestamp;
-use crate::ledger::CompletedBatch;
+use crate::ledger::{CompletedBatch, LedgerError, Run};
 use crate::store::{Applied, Batch, Deliver, Interrupted, SourceError, Standing};
+use crate::triage::repair::RunEdits;
 use crate::triage::validate::Validate;
 use crate::triage::{lock_retry, undo};
 
@@ -177,7 +179,36 @@ impl<'a> BatchApplier<'a> {
         tried(&part.ids, self.screened(&part.ids, part).await)
     }
 
+    /// Applies the action; where arguments change, in parts whose texts fit into memory.
     pub(super) async fn apply(&self, ids: &[JobId], part: &BatchPart) -> Applied {
+        match self.apply_edits(ids, part).await {
+            Ok(Some(applied)) => applied,
+            Ok(None) => self.apply_part(ids, part, Arc::default()).await,
+            Err(error) => {
+                let error = SourceError::Input(format!("what is to be written cannot be read: {error}"));
+                Applied { outcomes: Vec::new(), broke: Some(error.into()) }
+            }
+        }
+    }
+
+    async fn apply_edits(&self, ids: &[JobId], part: &BatchPart) -> Result<Option<Applied>, LedgerError> {
+        let Run { id, intent, .. } = self.context.run;
+        let Some(edits) = RunEdits::of(self.context.ledger, id, (intent.action, &intent.options)).await? else {
+            return Ok(None);
+        };
+        let mut all = Applied::default();
+        for ids in edits.parts(ids).await? {
+            let applied = self.apply_part(&ids, part, edits.get(&ids).await?).await;
+            all.outcomes.extend(applied.outcomes);
+            all.broke = applied.broke;
+            if all.broke.is_some() {
+                break;
+            }
+        }
+        Ok(Some(all))
+    }
+
+    async fn apply_part(&self, ids: &[JobId], part: &BatchPart, edits: Arc<[ArgumentsEdit]>) -> Applied {
         let intent = &self.context.run.intent;
         let undo = match undo::undoing(self.context.ledger, intent.action, &intent.options, ids).await {
             Ok(undo) => undo,
@@ -197,7 +228,7 @@ impl<'a> BatchApplier<'a> {
             deliver: self.destination.clone().map(|to| to as Arc<dyn Deliver>),
             journal: Some(Arc::clone(&self.context.journal)),
             undo,
-            edits: Arc::default(),
+            edits,
         };
         lock_retry::apply(self.context.desk.store.as_ref(), batch, &self.context.budget).await
     }

@@ -50,7 +50,7 @@ pub(super) async fn prepare(desk: &StoreContext, run: &Run, options: &RunOptions
     })
 }
 
-/// What judges the jobs of a run before they are replayed: other verbs are not judged.
+/// What judges the jobs of a run before they are replayed or repaired: other verbs are not judged.
 ///
 /// A record that others can write must not say which command runs here: where it is shared, whoever executes the run
 /// names the command.
@@ -62,7 +62,7 @@ pub(super) fn validator(
     ledger: &Ledger,
     run: &Run,
 ) -> Result<Option<Arc<dyn Validate>>, RunError> {
-    if run.intent.action != Action::Replay {
+    if !matches!(run.intent.action, Action::Replay | Action::Repair) {
         return Ok(None);
     }
     if let (Some(kept), None, None) = (&run.intent.options.validate, &options.validate, ledger.path()) {

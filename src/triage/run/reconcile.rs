@@ -9,8 +9,10 @@ use super::tx_status::TxStatusByJob;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::domain::outcome::{ObservedOutcome, ReplayOutcome};
-use crate::ledger::{CompletedBatch, Run};
-use crate::store::{Interrupted, SourceError, StoreExt, TxStatus};
+use crate::domain::repair::ArgumentsEdit;
+use crate::ledger::{CompletedBatch, LedgerError, Run};
+use crate::store::{FoundArguments, Interrupted, SourceError, StoreExt, TxStatus};
+use crate::triage::repair::RunEdits;
 use crate::triage::undo;
 
 /// Why a job counts as done although the store did not say so.
@@ -91,6 +93,10 @@ impl Reconciler<'_> {
         for id in ids {
             match states.get(id) {
                 // Brought back to the state that it was frozen with: only what was kept tells the two apart.
+                // Its state is the same before and after: only the arguments tell the two apart.
+                Some(_) if self.context.run.intent.action.edits() => {
+                    doubtful.push((id.clone(), JobResult::Failed(reason.into())));
+                }
                 _ if self.context.run.intent.action.needs_kept() => {
                     doubtful.push((id.clone(), JobResult::Failed(reason.into())));
                 }
@@ -153,6 +159,7 @@ impl Reconciler<'_> {
             tx_status: self.tx_status(&ids).await?,
             traces: self.traces(&ids).await?,
             brought_back: self.brought_back(&ids, &states).await?,
+            edited: self.edited(&ids).await?,
             states,
         };
         let action = self.context.run.intent.action;
@@ -196,6 +203,23 @@ impl Reconciler<'_> {
         Ok(back)
     }
 
+    /// The jobs that have the arguments that the run writes.
+    async fn edited(&self, ids: &[JobId]) -> Result<HashSet<JobId>, SourceError> {
+        let RunContext { desk, ledger, run, budget, .. } = self.context;
+        let (unreadable, mut edited) = (|e: LedgerError| SourceError::Input(e.to_string()), HashSet::new());
+        let edits = RunEdits::of(ledger, &run.id, (run.intent.action, &run.intent.options)).await;
+        let (Some(edits), Some(editor)) = (edits.map_err(unreadable)?, desk.store.arguments()) else {
+            return Ok(edited);
+        };
+        for part in edits.parts(ids).await.map_err(unreadable)? {
+            let written = edits.get(&part).await.map_err(unreadable)?;
+            let now: HashMap<JobId, FoundArguments> = editor.documents(&part, budget).await?.into_iter().collect();
+            let is_written = |edit: &&ArgumentsEdit| matches!(now.get(&edit.id), Some(Ok(document)) if document.text() == edit.edited);
+            edited.extend(written.iter().filter(is_written).map(|edit| edit.id.clone()));
+        }
+        Ok(edited)
+    }
+
     async fn archived(&self, ids: &[JobId]) -> Result<Vec<JobId>, SourceError> {
         let RunContext { desk, ledger, run, budget, .. } = self.context;
         match run.intent.action {
@@ -217,6 +241,7 @@ struct Evidence {
     fates: HashMap<JobId, ReplayOutcome>,
     archived: Vec<JobId>,
     brought_back: Vec<JobId>,
+    edited: HashSet<JobId>,
     tx_status: TxStatusByJob,
     traces: Traces,
 }
@@ -241,6 +266,7 @@ impl Evidence {
         let seen = |id| CompletedBatch { outcome: (id, JobResult::Done), note: Some(SEEN) };
         match (action, self.states.get(&id)) {
             (_, Some(_)) if self.traces.of(&id) == Some(false) => (id, result).into(),
+            (_, Some(_)) if self.edited.contains(&id) => seen(id),
             (_, Some(state)) if action.profile().leaves.contains(state) => seen(id),
             (Action::Restore | Action::Recall, Some(_)) if self.brought_back.contains(&id) => seen(id),
             (Action::Discard | Action::Archive, None) if self.archived.contains(&id) => seen(id),

@@ -7,7 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::batch::{BatchApplier, BatchPart};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobDetail, JobId};
+use crate::domain::repair::ArgumentsDocument;
+use crate::domain::text::Untrusted;
+use crate::ledger::{LedgerError, Run};
 use crate::store::{Applied, Interrupted, Message, SourceError, Standing, StoreExt};
+use crate::triage::repair::RunEdits;
 use crate::triage::validate::{Validate, message};
 
 /// The validator of a run, and how it answers.
@@ -65,9 +69,29 @@ impl BatchApplier<'_> {
         applied
     }
 
+    /// Puts the arguments that the run writes in the place of those that jobs have.
+    async fn show_edited(&self, ids: &[JobId], details: &mut [JobDetail]) -> Result<(), LedgerError> {
+        let Run { id, intent, .. } = self.context.run;
+        let edits = RunEdits::of(self.context.ledger, id, (intent.action, &intent.options)).await?;
+        let Some(edits) = edits else { return Ok(()) };
+        for part in edits.parts(ids).await? {
+            for edit in edits.get(&part).await?.iter() {
+                let written = ArgumentsDocument::at(edit.edited.as_str(), &edit.path);
+                let detail = details.iter_mut().find(|detail| detail.row.id == edit.id);
+                if let (Some(detail), Some(written)) = (detail, written) {
+                    detail.arguments = Some(Untrusted::new(written.arguments()));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What the validator is to read of the jobs that still are as they were chosen, and what is to be said of the others.
     async fn read(&self, ids: &[JobId], standing: &Standing) -> Result<(Vec<Message>, Vec<JobOutcome>), SourceError> {
-        let details = self.context.desk.store.details(ids, &self.context.budget).await?;
+        let mut details = self.context.desk.store.details(ids, &self.context.budget).await?;
+        self.show_edited(ids, &mut details)
+            .await
+            .map_err(|error| SourceError::Input(format!("what is to be written cannot be read: {error}")))?;
         let mut found: HashMap<&JobId, &JobDetail> = details.iter().map(|detail| (&detail.row.id, detail)).collect();
         let (mut asked, mut outcomes) = (Vec::new(), Vec::new());
         for id in ids {

@@ -222,7 +222,8 @@ async fn what_commands_that_act_print_is_what_the_page_names() {
         desk.whole(&["replay", "-f", "class:NoSuchClass", "--dry-run"]),
     ];
     page.holds("a plan", &page.line(&["Plan"]), &plans);
-    page.holds("options", &page.shape("Options"), &parts(&plans, "options"));
+    let repaired = desk.whole(&["repair", "--all", "[.]", "--limit", "1", "--yes"]);
+    page.holds("options", &page.shape("Options"), &parts(&[plans.to_vec(), vec![repaired]].concat(), "options"));
     page.holds("a rule", &page.shape("Rule"), &parts(&plans, "options.rollout"));
     page.holds("a validator", &page.shape("Validator"), &parts(&plans, "options.validate"));
     page.holds("a table", &page.shape("Table"), &parts(&plans, "creates"));

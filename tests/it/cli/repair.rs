@@ -1,4 +1,4 @@
-//! `repair --dry-run`: what an expression would change, held against what SQL counts.
+//! `repair`: what an expression would change, held against what SQL counts, and writing it.
 
 use serde_json::Value;
 
@@ -74,7 +74,6 @@ async fn a_wrong_line_is_refused_before_a_job_is_read() {
     for (line, said) in [
         (&["repair", "--all", ".a | now", "--dry-run"][..], "at character 6: now is left out"),
         (&["repair", ".a = 1", "--dry-run"], "name the jobs with -f"),
-        (&["repair", "--all", ".a = 1"], "--dry-run shows what would change"),
         (&["repair", "--all", "--dry-run"], "EXPRESSION"),
     ] {
         let ended = user.run(line);
@@ -90,4 +89,86 @@ async fn no_jobs_are_no_groups() {
     let user = User::of(&db);
     let told = user.json(&["repair", "-f", "error:Nothing", ".", "--dry-run", "-o", "json"]);
     assert_eq!((told["jobs"].as_u64(), &told["groups"]), (Some(0), &Value::from(Vec::<Value>::new())));
+}
+
+#[tokio::test]
+async fn a_repair_is_asked_for_written_and_undone_by_commands() {
+    for db in harness::every_engine("cli repair write").await {
+        Layout::DeadLetterJobs.seed(&db, 300).await;
+        db.execute(r#"update dead_letter_jobs set arguments = '{"currency": null, "token": "tk_live_1"}'"#).await;
+        let dead = db.count("dead_letter_jobs where status = 'failed'").await;
+        let user = User::of(&db);
+        let refused = user.run(&["repair", "--all", ".currency = \"EUR\""]);
+        assert!(refused.with(4).contains("--yes is needed to repair"), "{}", refused.err);
+        assert!(refused.err.contains(".currency null -> \"EUR\""), "{}", refused.err);
+        let receipt = user.json(&["repair", "--all", ".currency = \"EUR\"", "--yes", "-o", "json"]);
+        assert_eq!((receipt["action"].as_str(), receipt["done"].as_u64()), (Some("repair"), Some(dead)), "{receipt:#}");
+        assert_eq!(receipt["options"]["repair"], ".currency = \"EUR\"");
+        let of = if db.engine == harness::Engine::Mysql { "char" } else { "text" };
+        let repaired = format!(
+            "dead_letter_jobs where cast(arguments as {of}) like '%EUR%' and cast(arguments as {of}) like '%tk_live_1%'"
+        );
+        assert_eq!(
+            (db.count(&repaired).await, db.count("dead_letter_jobs where status = 'failed'").await),
+            (dead, dead)
+        );
+
+        // What would not change is left, and an expression that fails on every job is a failure.
+        let same = user.run(&["repair", "--all", ".currency = \"EUR\"", "--yes"]);
+        assert!(same.with(0).contains("nothing to repair"), "{}", same.err);
+        user.run(&["repair", "--all", ".[0] = 1", "--yes"]).with(1);
+        // One job, by its id.
+        let id =
+            user.json(&["list", "--limit", "1", "-o", "json"])["jobs"][0]["id"].as_str().expect("an id").to_owned();
+        let one = user.json(&["repair", ".currency = \"USD\"", &id, "--yes", "-o", "json"]);
+        assert_eq!(one["done"].as_u64(), Some(1), "{one:#}");
+        let run = receipt["run"].as_str().expect("a run");
+        let undone = user.json(&["undo", one["run"].as_str().expect("a run"), "--yes", "-o", "json"]);
+        assert_eq!((undone["action"].as_str(), undone["done"].as_u64()), (Some("revert"), Some(1)), "{undone:#}");
+        let preview = user.run(&["undo", run, "--dry-run"]);
+        assert!(preview.with(0).is_empty() && preview.out.contains("can be undone"), "{}", preview.out);
+        user.run(&["undo", run, "--yes"]).with(0);
+        assert_eq!(db.count(&repaired).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_source_can_forbid_repairs() {
+    let db = harness::sqlite("cli repair forbidden").await;
+    Layout::DeadLetterJobs.seed(&db, 30).await;
+    let user = User::of(&db).configured(&format!("[sources.shop]\nurl = \"{}\"\nedit = false\n", db.url));
+    let ended = user.run(&["--source", "shop", "repair", "--all", ".a = 1", "--yes"]);
+    assert!(ended.code != 0 && ended.err.contains("edit = false"), "{} {}", ended.code, ended.err);
+    let shown = user.run(&["--source", "shop", "repair", "--all", ".a = 1", "--dry-run"]);
+    assert!(shown.with(0).contains("cannot be written here"), "{}", shown.err);
+    user.run(&["--source", "shop", "--read-only", "repair", "--all", ".a = 1", "--yes"]).with(ended.code);
+    assert_eq!(db.count("dead_letter_jobs where arguments like '%\"a\":1%'").await, 0);
+}
+
+/// Accepts jobs whose arguments have a currency.
+const ACCEPTS: &str = r#"
+import json, sys
+for line in sys.stdin:
+    job = json.loads(line)
+    print(json.dumps({"id": job["id"], "ok": "EUR" in json.dumps(job["arguments"]), "error": "no currency"}), flush=True)
+"#;
+
+#[tokio::test]
+async fn the_validator_of_a_source_reads_the_repaired_form() {
+    let db = harness::sqlite("cli repair validated").await;
+    Layout::DeadLetterJobs.seed(&db, 30).await;
+    db.execute(r#"update dead_letter_jobs set arguments = '{"n": 1}'"#).await;
+    let dead = db.count("dead_letter_jobs where status = 'failed'").await;
+    let user = User::of(&db);
+    let script = user.home().join("check.py");
+    std::fs::write(&script, ACCEPTS).expect("a script");
+    let command = format!("python3 {}", script.display());
+    let user =
+        user.configured(&format!("[sources.shop]\nurl = \"{}\"\nvalidate = {{ command = \"{command}\" }}\n", db.url));
+    let repair =
+        |expression: &str| user.run(&["--source", "shop", "repair", "--all", expression, "--yes", "-o", "json"]);
+    let refused: Value = serde_json::from_str(&repair(".n = 2").out).expect("JSON");
+    assert_eq!((refused["done"].as_u64(), refused["skipped"][0]["n"].as_u64()), (Some(0), Some(dead)), "{refused:#}");
+    let taken: Value = serde_json::from_str(&repair(".currency = \"EUR\"").out).expect("JSON");
+    assert_eq!(taken["done"].as_u64(), Some(dead), "{taken:#}");
 }

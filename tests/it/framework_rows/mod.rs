@@ -14,6 +14,7 @@ mod pg_boss_flows;
 mod procrastinate;
 pub mod que;
 mod reasons;
+mod repair;
 pub mod river;
 mod row_security;
 mod ruby;

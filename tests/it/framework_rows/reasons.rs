@@ -24,7 +24,7 @@ const BOSS_10: &str = include_str!("../../fixtures/frameworks/pg-boss/tables10.s
 const PROCRASTINATE: &str = include_str!("../../fixtures/frameworks/procrastinate/tables.sql");
 
 /// Every framework's rows, on every database that it has.
-async fn shops() -> Vec<Shop> {
+pub async fn shops() -> Vec<Shop> {
     let mut shops = Vec::new();
     shops.extend(Shop::new("graphile-worker", &[GRAPHILE]).await);
     shops.extend(Shop::new("pg-boss", &BOSS).await);

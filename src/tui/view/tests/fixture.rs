@@ -312,6 +312,7 @@ pub fn plan(confirm: Confirm) -> Plan {
             by_error: NIGHT.iter().map(|k| share(k, k.0)).collect(),
             by_class: NIGHT.iter().take(4).map(|k| share(k, k.1)).collect(),
             span: Some((ago(7_500), ago(1))),
+            by_change: None,
         },
         sample: (0..5).map(|n| row(n, &NIGHT[n], 4 + n as u64 * 70)).collect(),
         warnings: vec!["12 of them were replayed before".into()],

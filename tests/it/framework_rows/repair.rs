@@ -1,0 +1,103 @@
+//! Arguments of every framework's rows: changed in their own place alone, and put back as they were.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dlq_tui::domain::action::Action;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::time::Timestamp;
+use dlq_tui::store::{Availability, StoreExt};
+use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
+use dlq_tui::triage::plan::ActionScope;
+
+use super::reasons::shops;
+use super::shop::Shop;
+use crate::repair::edit;
+use crate::run::go;
+use crate::store_desk::{budget, exhaust};
+
+/// Adds a number that no float holds.
+const EXPRESSION: &str =
+    "if type == \"array\" then . + [12345678901234567890.10] else .added = 12345678901234567890.10 end";
+
+/// All that is shown of each job, by name.
+async fn shown(shop: &Shop, ids: &[JobId]) -> BTreeMap<JobId, BTreeMap<String, Option<String>>> {
+    let details = shop.store().details(ids, &budget()).await.expect("details");
+    let seen = |detail: dlq_tui::domain::job::JobDetail| {
+        let text = |value: Option<dlq_tui::domain::text::Untrusted>| value.map(|value| value.into_exact());
+        let mut seen: BTreeMap<String, Option<String>> =
+            detail.metadata.into_iter().map(|(name, value)| (name, text(value))).collect();
+        seen.insert("@arguments".to_owned(), text(detail.arguments));
+        seen.insert("@class".to_owned(), text(detail.row.job_class));
+        seen.insert("@state".to_owned(), text(Some(detail.row.native_state)));
+        (detail.row.id, seen)
+    };
+    details.into_iter().map(seen).collect()
+}
+
+#[tokio::test]
+async fn arguments_change_in_their_own_place_alone_and_come_back() {
+    let (mut repaired, mut disabled) = (BTreeSet::new(), BTreeSet::new());
+    for shop in shops().await {
+        let adapter = shop.store().info().adapter.clone();
+        let told = format!("{} on {:?}", shop.title, shop.db.engine);
+        if let Availability::Disabled(_) = shop.store().info().availability(Action::Repair) {
+            disabled.insert(adapter);
+            continue;
+        }
+        let all = Filter::all();
+        let dead = exhaust(shop.store(), &all, Default::default(), dlq_tui::store::Cursor::Start, 100).await;
+        let ids: Vec<JobId> = dead.into_iter().map(|entry| entry.row.id).collect();
+        let before = shown(&shop, &ids).await;
+        let ask = Ask::new(ActionScope::Filter(all), Action::Repair, Timestamp::now());
+        let plan =
+            freeze(&shop.desk, &shop.ledger, Ask { edit: Some(edit(EXPRESSION)), ..ask }, &budget(), |_| {}).await;
+        let plan = match plan {
+            Ok(plan) => plan,
+            Err(PlanError::Unchanged { report, .. }) => panic!("{told}: {report:?}"),
+            Err(PlanError::Unfit { .. } | PlanError::Empty(..)) => continue,
+            Err(error) => panic!("{told}: {error}"),
+        };
+        let tally = go(&shop.desk, &shop.ledger, &plan.run).await.run.tally;
+        assert_eq!(tally.done, plan.count, "{told}: {tally:?}");
+        let (after, column) = (
+            shown(&shop, &ids).await,
+            &[
+                ("good_job", "serialized_params"),
+                ("que", "args"),
+                ("river", "args"),
+                ("oban", "args"),
+                ("pg-boss", "data"),
+                ("procrastinate", "args"),
+                ("graphile-worker", "payload"),
+            ],
+        );
+        let column = column.iter().find(|(of, _)| *of == adapter).unwrap_or_else(|| panic!("{adapter}")).1;
+        let mut changed = 0;
+        for (id, was) in &before {
+            let differs = was.iter().filter(|(name, value)| after[id].get(*name) != Some(*value));
+            let differs: Vec<&str> = differs.map(|(name, _)| name.as_str()).collect();
+            // What is said of copies of a job goes by its arguments.
+            let expected = [column, "@arguments", "dead-letter copy"];
+            assert!(differs.iter().all(|name| expected.contains(name)), "{told} {id:?}: {differs:?}");
+            if differs.contains(&"@arguments") {
+                changed += 1;
+                let now = after[id]["@arguments"].as_deref().unwrap_or_default();
+                // MySQL's own JSON has no such numbers.
+                assert!(
+                    now.contains("12345678901234567890.10") || now.contains("1.2345678901234567e19"),
+                    "{told}: {now}"
+                );
+            }
+        }
+        assert_eq!(changed, plan.count, "{told}");
+        let tally = shop.undo(&plan.run).await;
+        assert_eq!(tally.done, plan.count, "{told}: {tally:?}");
+        assert!(shown(&shop, &ids).await == before, "{told}: not as it was");
+        repaired.insert(adapter);
+    }
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
+    assert_eq!(disabled, names(&["delayed_job", "laravel", "solid_queue"]));
+    let postgres = ["good_job", "graphile-worker", "oban", "pg-boss", "procrastinate", "que", "river"];
+    assert!(repaired == names(&postgres) || crate::harness::postgres().is_none(), "{repaired:?}");
+}
