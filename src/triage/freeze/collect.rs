@@ -54,13 +54,13 @@ pub(super) struct Freezer<'a> {
     left: u64,
     gathered: Vec<Frozen>,
     collected: CollectedCohort,
-    told: ProgressTold<'a>,
+    told: ProgressReporter<'a>,
     guard: ReplayLimit<'a>,
     masker: Masker,
 }
 
 /// How far a freeze has got, and who is told.
-struct ProgressTold<'a> {
+struct ProgressReporter<'a> {
     progress: FreezeProgress,
     tell: Tell<'a>,
 }
@@ -195,7 +195,7 @@ impl<'a> Freezer<'a> {
             left: ask.limit.unwrap_or(u64::MAX),
             gathered: Vec::new(),
             collected: CollectedCohort { choice: CanaryChoice::of(ask), ..CollectedCohort::default() },
-            told: ProgressTold { progress: NOTHING, tell: on_progress },
+            told: ProgressReporter { progress: NOTHING, tell: on_progress },
             guard: ReplayLimit::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
             masker: Masker::new(Arc::clone(&desk.redactor)),
         }
