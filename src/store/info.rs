@@ -139,6 +139,17 @@ impl StoreInfo {
                 "{table} keeps no queue that a replay could replace: its adapter has no {{to_queue}} for this destination"
             ));
         }
+        if options.repair.is_some() && matches!(action, Action::Replay | Action::Recall) {
+            if let Some(Destination::Command(_)) = &self.destination {
+                return Some(format!(
+                    "replayed jobs of {table} go to a command, which takes no part in a transaction: repair them first, and \
+                     then replay them"
+                ));
+            }
+            if let Availability::Disabled(reason) = self.availability(Action::Repair) {
+                return Some(reason);
+            }
+        }
         let attempts = options.attempts.filter(|a| action == Action::Replay && !offered.attempts.contains(a))?;
         Some(format!(
             "{table} has no choice of attempts: its adapter has no {{once}} for this destination, so `{}` cannot be had",

@@ -171,6 +171,10 @@ async fn check_ask(
         if matches!(ask.scope, ActionScope::Undo(..)) {
             undo::check(desk, &earlier, ask.action)?;
             ask.options.undoes = Some(run.0.clone());
+            if !ask.action.edits() {
+                // What a replay changed first is changed back with it.
+                ask.options.repair.clone_from(&earlier.intent.options.repair);
+            }
             if ask.action == Action::Recall {
                 // A job that is untouched has the attempts that its replay gave it.
                 ask.options.attempts = earlier.intent.options.attempts;
@@ -181,7 +185,9 @@ async fn check_ask(
         }
     }
     // The changes are computed before anything is confirmed; the expression is for the record alone.
-    ask.options.repair = ask.edit.as_ref().map(|edit| desk.redactor.prose(&edit.expression).into_owned());
+    if let Some(edit) = &ask.edit {
+        ask.options.repair = Some(desk.redactor.prose(&edit.expression).into_owned());
+    }
     if let Some(reason) = ask.options.validate.as_ref().and_then(validate::unstartable) {
         return Err(PlanError::Disabled(reason));
     }

@@ -45,6 +45,11 @@ async fn plan(desk: &StoreContext, ledger: &Ledger, expression: &str, text: &str
     freeze(desk, ledger, Ask { edit: Some(edit(expression)), ..ask }, &budget(), |_| {}).await
 }
 
+async fn plan_replay(desk: &StoreContext, ledger: &Ledger, expression: &str) -> Plan {
+    let ask = Ask::new(ActionScope::Filter(filter("state:dead")), Action::Replay, Timestamp::now());
+    freeze(desk, ledger, Ask { edit: Some(edit(expression)), ..ask }, &budget(), |_| {}).await.expect("a plan")
+}
+
 async fn undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> (RunId, RunTally) {
     let action = ledger.runs().get(run).await.expect("a run").intent.action.undone_by().expect("a way back");
     let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), action, Timestamp::now());
@@ -244,4 +249,63 @@ async fn what_was_kept_of_a_job_for_its_undo_goes_when_the_job_is_erased() {
     let left = plan(&desk, &ledger, ".currency = \"USD\"", "state:dead").await.expect("a plan");
     ledger.runs().dismiss(&left.run, Timestamp::now()).await.expect("dismissed");
     assert!(ledger.edits().get(&left.run, &[planned.sample[1].id.clone()]).await.expect("edits").is_empty());
+}
+
+#[tokio::test]
+async fn a_repair_with_its_replay_is_one_transaction_and_one_undo() {
+    for (layout, column) in LAYOUTS {
+        for db in every_server("repair_replay").await {
+            layout.seed(&db, 300).await;
+            fill(&db, layout, column).await;
+            let told = format!("{} on {}", layout.table(), db.engine.name());
+            let before = dead(&db, layout).await;
+            let (_folder, ledger) = local().await;
+            let desk = desk(&db.url, layout.table()).await;
+            let planned = plan_replay(&desk, &ledger, ".currency = \"EUR\"").await;
+            assert_eq!(planned.count, before, "{told}");
+            // One job changes meanwhile: it is neither written nor replayed.
+            let id = planned.sample[0].id.as_str().to_owned();
+            let key = if db.engine == Engine::Mysql { "cast(id as char)" } else { "cast(id as text)" };
+            db.execute(&format!("update {} set {column} = '[7]' where {key} = '{id}'", layout.table())).await;
+            let rows = content(&db, layout.table()).await;
+            let tally = go(&desk, &ledger, &planned.run).await.run.tally;
+            assert_eq!((tally.done, dead(&db, layout).await), (before - 1, 1), "{told}: {tally:?}");
+            assert_eq!(tally.skipped, [("changed meanwhile".to_owned(), 1)], "{told}: {tally:?}");
+            let live = async |pattern: &str| match layout {
+                Layout::DlqEvents => like(&db, layout, column, pattern).await,
+                _ => {
+                    let text = if db.engine == Engine::Mysql { "char" } else { "text" };
+                    db.count(&format!("jobs where cast(payload as {text}) like '{pattern}'")).await
+                }
+            };
+            assert_eq!(live("%EUR%").await, before - 1, "{told}: replayed as they were");
+            let (_, tally) = undo(&desk, &ledger, &planned.run).await;
+            assert_eq!((tally.done, live("%EUR%").await), (before - 1, 0), "{told}: {tally:?}");
+            let mut now = content(&db, layout.table()).await;
+            let mut rows = rows;
+            now.sort();
+            rows.sort();
+            assert!(now == rows, "{told}: not as it was");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_replay_with_its_repair_that_is_killed_replays_each_job_once_with_its_new_arguments() {
+    let (layout, column) = LAYOUTS[0];
+    for db in every_engine("repair_replay_killed").await {
+        layout.seed(&db, 3_000).await;
+        fill(&db, layout, column).await;
+        let (_folder, ledger) = local().await;
+        let desk = desk(&db.url, layout.table()).await;
+        let planned = plan_replay(&desk, &ledger, ".n = (.n // \"\") + \"x\"").await;
+        kill_at_work(&ledger, &planned.run, &[0, 3, 9, 14, 22, 31], || start(&db, layout, &ledger, &planned.run)).await;
+        resume_to_the_end(&desk, &ledger, &planned.run).await;
+        let tally = ledger.runs().tally(&planned.run).await.expect("a tally");
+        let told = format!("{}: {tally:?}", db.engine.name());
+        assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, planned.count), "{told}");
+        let of = if db.engine == Engine::Mysql { "char" } else { "text" };
+        let like = async |pattern: &str| db.count(&format!("jobs where cast(payload as {of}) like '{pattern}'")).await;
+        assert_eq!((like("%\"x\"%").await, like("%\"xx\"%").await), (planned.count, 0), "{told}");
+    }
 }

@@ -123,6 +123,9 @@ pub struct RepairArgs {
     /// Also shows each change of so many jobs, the newest that change.
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = shown)]
     pub show: usize,
+    /// Also puts the jobs back to the live queue, in the same transaction.
+    #[arg(long)]
+    pub replay: bool,
     /// What happens with the plan.
     #[command(flatten)]
     pub plan: PlanArgs,

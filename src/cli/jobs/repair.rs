@@ -93,9 +93,10 @@ pub async fn run(opened: &OpenedStore, args: &RepairArgs) -> Result<Code> {
     // A plan starts one of its own.
     drop(evaluator);
     let scope = if ids.is_empty() { ActionScope::Filter(filter) } else { ActionScope::Jobs(ids) };
+    let action = if args.replay { Action::Replay } else { Action::Repair };
     let edit = EditRequest { expression: args.expression.clone(), evaluator: options, examples: args.show };
     let options = Options { validate: opened.validate.clone(), ..Options::default() };
-    let ask = Ask { edit: Some(edit), ..verbs::ask(opened, scope, Action::Repair, options, &args.plan) };
+    let ask = Ask { edit: Some(edit), ..verbs::ask(opened, scope, action, options, &args.plan) };
     verbs::carry_out(opened, ask, &args.plan).await
 }
 

@@ -28,7 +28,7 @@ impl RunEdits {
         run: &RunId,
         (action, options): (Action, &Options),
     ) -> Result<Option<Self>, LedgerError> {
-        if !action.edits() {
+        if !action.edits() && options.repair.is_none() {
             return Ok(None);
         }
         let mut edits = Self { ledger: ledger.clone(), run: run.clone(), is_reversed: false };

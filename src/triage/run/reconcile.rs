@@ -206,6 +206,9 @@ impl Reconciler<'_> {
     /// The jobs that have the arguments that the run writes.
     async fn edited(&self, ids: &[JobId]) -> Result<HashSet<JobId>, SourceError> {
         let RunContext { desk, ledger, run, budget, .. } = self.context;
+        if !run.intent.action.edits() {
+            return Ok(HashSet::new());
+        }
         let (unreadable, mut edited) = (|e: LedgerError| SourceError::Input(e.to_string()), HashSet::new());
         let edits = RunEdits::of(ledger, &run.id, (run.intent.action, &run.intent.options)).await;
         let (Some(edits), Some(editor)) = (edits.map_err(unreadable)?, desk.store.arguments()) else {

@@ -128,6 +128,11 @@ impl<'s> Recall<'s> {
             }
             Err(error) => return undo(tx, error.into()).await,
         }
+        if work.edits_too()
+            && let Err(error) = BatchWriter::new(self.context).edit_back(&mut tx, work, &rows).await
+        {
+            return undo(tx, error.into()).await;
+        }
         if let Err(error) = record_done(&mut tx, work, &rows).await {
             return undo(tx, error.into()).await;
         }

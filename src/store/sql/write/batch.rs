@@ -82,7 +82,7 @@ impl<'s> BatchWriter<'s> {
     /// All within the database: lock, steps while the rows are archived, commit.
     pub(crate) async fn move_rows(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         let mut tx = self.context.begin(budget).await?;
-        let held = self.lock_rows(&mut tx, work, ids).await;
+        let held = self.lock_edited(&mut tx, work, ids).await;
         let held = match held {
             Ok(held) => held,
             Err(error) => return undo(tx, error.into()).await,

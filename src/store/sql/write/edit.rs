@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::mem::take;
 
 use crate::adapter::{Column, EditSpec, ExpectedRows, Keep, Part};
+use crate::db::Tx;
 use crate::db::cells::Cells;
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
@@ -16,8 +17,8 @@ use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::row_snapshot::{Keeping, RelatedRow};
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::sql::write::batch::{BatchWriter, Filled, Held, failed};
-use crate::store::sql::write::verb::Work;
+use crate::store::sql::write::batch::{BatchWriter, Filled, Held, failed, run_each};
+use crate::store::sql::write::verb::{VerbMethod, Work};
 use crate::store::{Budget, FoundArguments, Result, SourceError};
 
 /// Why a job is left that the run has nothing for.
@@ -61,6 +62,60 @@ fn column_text(kept: &str, column: &str) -> Option<String> {
 }
 
 impl BatchWriter<'_> {
+    /// Locks rows as [`BatchWriter::lock_rows`] does; where the verb changes arguments too, they have the new ones already.
+    pub(crate) async fn lock_edited(self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
+        if !work.edits_too() {
+            return self.lock_rows(tx, work, ids).await;
+        }
+        let edited = self.edit(tx, work, work.when, ids).await?;
+        let ids: Vec<String> = edited.rows.into_iter().map(|row| row.id).collect();
+        if ids.is_empty() {
+            return Ok(Held { settled: edited.settled, ..Held::default() });
+        }
+        let mut held = self.lock_rows(tx, work, &ids).await?;
+        // What was changed must not be committed without the rest.
+        if let (true, Some((_, result))) = (held.rows.len() < ids.len(), held.settled.first()) {
+            return Err(refused(result));
+        }
+        held.settled.extend(edited.settled);
+        Ok(held)
+    }
+
+    /// Changes back the arguments of jobs that were taken back.
+    pub(crate) async fn edit_back(self, tx: &mut Tx<'_>, work: &Work<'_>, rows: &[BatchRow]) -> Result<()> {
+        let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
+        let when = ArgumentsEditor::new(self.context).spec()?.verb.when.as_ref().map(|when| when.get_ref().as_str());
+        let edited = self.edit(tx, work, when, &ids).await?;
+        match edited.settled.first() {
+            Some((_, result)) => Err(refused(result)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the arguments of those jobs that have them as they were read.
+    async fn edit(self, tx: &mut Tx<'_>, work: &Work<'_>, when: Option<&str>, ids: &[String]) -> Result<Held> {
+        let (layout, edit) = (&self.context.layout, ArgumentsEditor::new(self.context).spec()?);
+        let column = Keep::Columns(vec![edit.column.get_ref().clone()]);
+        let work = Work {
+            batch: work.batch,
+            tx_journal: None,
+            when,
+            refuse: work.refuse,
+            lock: work.lock,
+            taken: None,
+            recipe: None,
+            keeping: Keeping::of(layout.dialect, &layout.columns, &column),
+            along: &[],
+            archives: false,
+            stamps: false,
+            way: VerbMethod::Edit(edit),
+        };
+        let held = self.lock_rows(tx, &work, ids).await?;
+        let statements = Box::new(self.edit_statement(&work, edit, &held.rows).into_iter());
+        run_each(tx, statements, held.rows.len()).await?;
+        Ok(held)
+    }
+
     /// Writes what the rows have as their message; none where there are no rows.
     pub(crate) fn edit_statement(self, work: &Work<'_>, edit: &EditSpec, rows: &[BatchRow]) -> Option<Filled> {
         let text = update_text(&self.context.layout, edit)?;
@@ -68,6 +123,16 @@ impl BatchWriter<'_> {
         push(&mut sql, &text, &Fill { batch: rows, ..self.fill(work) });
         (!rows.is_empty()).then(|| Filled { statement: sql.done(), no: 1, rows: ExpectedRows::Each })
     }
+}
+
+/// Why a batch is undone of which one job cannot be done: it is halved until that job stands alone.
+fn refused(result: &JobResult) -> SourceError {
+    let message = match result {
+        JobResult::Skipped(reason) => reason.word().to_owned(),
+        JobResult::Failed(why) => why.exact().to_owned(),
+        JobResult::Done => String::new(),
+    };
+    SourceError::Refused { message, code: None }
 }
 
 /// The statement that writes the messages of a batch into the column; `None` where the table has no such column.
