@@ -10,13 +10,16 @@ use tokio::time::{Instant, sleep};
 use super::session::{Going, Session};
 use super::world::Fact;
 use crate::domain::action::Action;
+use crate::domain::histogram::jobs;
 use crate::domain::run_options::Options;
 use crate::domain::run_options::validator::Validator;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId, RunState, RunTally};
 use crate::triage::freeze::{Ask, PlanError, freeze};
+use crate::triage::plan::ActionScope;
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
+use crate::triage::repair::{EditRequest, EvaluatorOptions};
 use crate::triage::run::{Receipt, RunError, RunOptions, execute, resume};
 use crate::triage::validate::{CommandValidator, Validate};
 use crate::tui::OpenStore;
@@ -25,13 +28,33 @@ use crate::tui::app::Msg;
 /// Progress is reported at most this often: more than a screen shows would only be drawn over.
 const PACE: Duration = Duration::from_millis(100);
 
+/// How the arguments of a plan are changed, where they are; an undo has what it writes from the run that it undoes.
+fn edit_request(ask: &Ask) -> Result<Option<EditRequest>, String> {
+    let is_undo = matches!(ask.scope, ActionScope::Undo(..));
+    let Some(expression) = ask.options.repair.clone().filter(|_| !is_undo) else { return Ok(None) };
+    let evaluator = EvaluatorOptions::new().map_err(|e| format!("cannot find this program's own file: {e}"))?;
+    Ok(Some(EditRequest { expression, evaluator, examples: 0 }))
+}
+
+/// Why there is no plan; where an expression changes nothing, what came of most of the jobs.
+fn why_unplanned(error: &PlanError) -> String {
+    match error {
+        PlanError::Unchanged { report, .. } => match report.groups.first() {
+            Some(group) => format!("{error} ({}: {})", jobs(group.jobs), group.shape.describe()),
+            None => error.to_string(),
+        },
+        error => error.to_string(),
+    }
+}
+
 impl Session {
     /// Freezes a cohort and makes its plan.
     pub async fn plan(&self, ask: Ask, going: &Going) -> Result<Plan, String> {
         let open = self.store().map_err(|e| e.to_string())?;
-        let validate = open.validate.filter(|_| ask.action == Action::Replay);
+        let validate = open.validate.filter(|_| matches!(ask.action, Action::Replay | Action::Repair));
+        let edit = edit_request(&ask)?;
         let options = Options { validate, ..ask.options };
-        let ask = Ask { options, thresholds: self.thresholds, ..ask };
+        let ask = Ask { options, thresholds: self.thresholds, edit, ..ask };
         let tell = throttled(going.facts.clone());
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;
         let plan = freeze(&open.desk, &ledger, ask, &going.budget, tell).await;
@@ -39,7 +62,7 @@ impl Session {
             // Nobody listens when the console has ended.
             let _ = going.facts.send(Fact::Told(Msg::Outdated(table.clone(), None)));
         }
-        let mut plan = plan.map_err(|e| e.to_string())?;
+        let mut plan = plan.map_err(|error| why_unplanned(&error))?;
         plan.sample = plan.sample.into_iter().map(|row| self.masked_row(row)).collect();
         Ok(plan)
     }

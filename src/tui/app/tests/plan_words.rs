@@ -80,3 +80,39 @@ fn a_large_replay_is_guarded_unless_that_is_switched_off() {
     assert_eq!(guarded("replay all --stop-above off"), (false, false));
     assert_eq!(guarded("replay all --canary 20 --ramp"), (true, true));
 }
+
+/// What is planned by an expression: the verb, of which jobs, and the expression; or what is said instead.
+fn repaired(console: &Console) -> String {
+    match console.request(Slot::Act) {
+        Some(Request::Plan { action, options, scope, .. }) => {
+            let all = if matches!(scope, ActionScope::Filter(_)) { "all" } else { "some" };
+            format!("{action} {all} {}", options.repair.as_deref().unwrap_or("without an expression"))
+        }
+        _ => planned(console),
+    }
+}
+
+#[test]
+fn an_expression_is_planned_as_it_was_typed() {
+    let typed = |words: &str| {
+        let mut console = Console::with_jobs(5);
+        console.keys(":").text(words).keys("Enter");
+        repaired(&console)
+    };
+    assert_eq!(typed("repair .currency //= \"EUR\""), "repair some .currency //= \"EUR\"");
+    assert_eq!(typed("repair all '.a = 1'"), "repair all .a = 1");
+    assert_eq!(typed("repair all --replay .a = 1"), "replay all .a = 1");
+    // The function of that name is an expression too.
+    assert_eq!(typed("repair all"), "repair some all");
+    assert!(typed("repair").contains("write a jq expression"));
+}
+
+#[test]
+fn the_command_for_a_repair_has_its_expression() {
+    let mut console = Console::with_jobs(5);
+    console.keys(":").text("repair all --replay .a = 1").keys("Enter").plan(2, Confirm::Yes);
+    console.keys("c");
+    let Overlay::Plan(dialog) = &console.model.overlay else { panic!("no plan") };
+    let shell = dialog.shell.clone().unwrap_or_default();
+    assert!(shell.starts_with("dlq-tui repair '.a = 1' --replay"), "{shell}");
+}

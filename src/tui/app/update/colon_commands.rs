@@ -13,6 +13,7 @@ use super::{command, filter, runs};
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
+use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 use crate::store::{Sort, SortKey};
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -102,6 +103,13 @@ static LIST_WORDS: &[Word] = &[
 
 /// The words after the verbs.
 static OTHER_WORDS: &[Word] = &[
+    word(
+        "repair",
+        "[all] [--replay] EXPRESSION",
+        "Changes arguments by a jq expression, of what is marked or all that the filter selects; --replay also replays them.",
+        || vec!["all", "--replay"],
+        repair,
+    ),
     word(
         "undo",
         "",
@@ -203,6 +211,27 @@ fn sort(model: &mut Model, rest: &str, now: Timestamp) -> CommandEffects {
     }
     model.list.sort = Sort { key, descending: !up };
     Ok(filter::reload_list(model, now))
+}
+
+fn repair(model: &mut Model, rest: &str, _: Timestamp) -> CommandEffects {
+    let word = |text: &str, word: &str| match text.strip_prefix(word) {
+        Some(behind) if behind.starts_with(' ') => Some(behind.trim_start().to_owned()),
+        _ => None,
+    };
+    let (all, rest) = word(rest, "all").map_or((false, rest.to_owned()), |rest| (true, rest));
+    let (replays, rest) = word(&rest, "--replay").map_or((false, rest.clone()), |rest| (true, rest));
+    // As a shell has it; no expression begins so.
+    let bare = rest.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    let expression = bare.unwrap_or(&rest).to_owned();
+    if expression.is_empty() {
+        return Err("write a jq expression that has the new arguments as its value: .currency //= \"EUR\"".into());
+    }
+    let action = if replays { Action::Replay } else { Action::Repair };
+    if let Some(sentence) = [Action::Repair, action].into_iter().find_map(|action| command::refusal_of(model, action)) {
+        return Err(sentence);
+    }
+    let options = Options { repair: Some(expression), ..Options::default() };
+    runs::begin_as(model, action, PlanWords { all, options, ..PlanWords::default() })
 }
 
 fn verb(model: &mut Model, action: Action, rest: &str) -> CommandEffects {

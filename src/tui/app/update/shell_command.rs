@@ -2,6 +2,7 @@
 
 use super::colon_commands::plan_form;
 use super::command;
+use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::ledger::LedgerLocation;
@@ -92,16 +93,23 @@ fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
     if let Some(run) = &plan.options.undoes {
         return ["undo".to_owned(), run.clone()].into_iter().chain(why).collect();
     }
-    let mut words = vec![plan.action.word().to_owned()];
+    let expression = dialog.words.options.repair.clone();
+    let mut words = match &expression {
+        // As it was typed: the plan has it masked.
+        Some(expression) => vec![Action::Repair.word().to_owned(), expression.clone()],
+        None => vec![plan.action.word().to_owned()],
+    };
+    words.extend((expression.is_some() && plan.action == Action::Replay).then(|| "--replay".to_owned()));
     match plan.filter.as_deref() {
         Some("") => words.push("--all".into()),
         Some(filter) => words.extend(["-f".to_owned(), filter.to_owned()]),
         None => words.extend(ids(model, plan)),
     }
-    words.extend(
-        plan_form::options(dialog).into_iter().flat_map(|(name, value)| [Some(name.to_owned()), value]).flatten(),
-    );
-    if let Some(validate) = &plan.options.validate {
+    // A repair takes the options of every verb only.
+    let is_taken = |name: &str| expression.is_none() || ["--limit", "--rate", "--batch"].contains(&name);
+    let options = plan_form::options(dialog).into_iter().filter(|(name, _)| is_taken(name));
+    words.extend(options.flat_map(|(name, value)| [Some(name.to_owned()), value]).flatten());
+    if let Some(validate) = plan.options.validate.as_ref().filter(|_| expression.is_none()) {
         words.extend(["--validate".to_owned(), shell_words::join(&validate.command)]);
     }
     words.extend(why);

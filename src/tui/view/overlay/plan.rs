@@ -111,6 +111,7 @@ fn lines<'p>(
     for note in &plan.notes {
         lines.extend(sentence(StyleRole::Warning, "note    ", note, width, theme));
     }
+    lines.extend(changes(plan, width, theme));
     for (title, role, shares) in [
         ("by error class", StyleRole::Error, &plan.breakdown.by_error),
         ("by job class", StyleRole::Class, &plan.breakdown.by_class),
@@ -125,6 +126,22 @@ fn lines<'p>(
         lines.push(Phrase::empty());
         lines.push(Phrase::of(StyleRole::Title, "for example"));
         lines.extend(sample(plan, width, theme, now));
+    }
+    lines
+}
+
+/// What becomes of the arguments of the jobs that were looked at, where some change.
+fn changes<'p>(plan: &Plan, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
+    let Some(report) = &plan.breakdown.by_change else { return Vec::new() };
+    let mut lines = vec![Phrase::empty(), Phrase::of(StyleRole::Title, "by change of arguments")];
+    let number = report.groups.iter().map(|group| grouped(group.jobs).len()).max().unwrap_or(0);
+    for group in &report.groups {
+        let role = if group.shape.is_change() { StyleRole::Text } else { StyleRole::Dim };
+        let rows = dialog::wrap(&group.shape.describe(), width.saturating_sub(number + 4), theme);
+        for (nth, row) in rows.into_iter().enumerate() {
+            let jobs = if nth == 0 { grouped(group.jobs) } else { String::new() };
+            lines.push(Phrase::of(StyleRole::Number, format!("  {jobs:>number$}  ")).and(role, row));
+        }
     }
     lines
 }

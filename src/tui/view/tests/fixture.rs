@@ -10,8 +10,10 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
+use crate::domain::json::NodeKind;
 use crate::domain::outcome::OutcomeCounts;
 use crate::domain::redact::Redactor;
+use crate::domain::repair::{ArgumentChange, ChangeShape, RepairGroup, ShownValue};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, RunTally};
@@ -21,6 +23,7 @@ use crate::store::{
 use crate::triage::contrast::{Comparison, DifferenceLine};
 use crate::triage::plan::{CohortBreakdown, CohortShare, Confirm, Plan};
 use crate::triage::progress::RunProgress;
+use crate::triage::repair::RepairReport;
 use crate::tui::app::model::{
     ConnectionState, ContrastPage, FilterState, Focus, ListSide, Loss, Model, Overlay, SelectionMarks, SourceState,
     Stale,
@@ -421,4 +424,17 @@ pub fn empty(size: (u16, u16)) -> Model {
     model.histogram.show(histogram(Vec::new()), rows);
     model.list.receive(ListSide::Start, Page { entries: Vec::new(), next: None, scanned: None }, rows);
     model
+}
+
+/// What an expression makes of jobs.
+pub fn repair() -> RepairReport {
+    let group = |jobs, shape| RepairGroup { jobs, shape, example: JobId::new("1") };
+    let value = |json: &str| Some(ShownValue { kind: NodeKind::String, json: json.into() });
+    let change = |after| ArgumentChange { path: ".currency".into(), before: value("null"), after: value(after) };
+    let groups = vec![
+        group(60_351, ChangeShape::Same(vec![change("\"EUR\"")])),
+        group(1_204, ChangeShape::Unchanged),
+        group(3, ChangeShape::Failed("cannot use <n> as iterable (array or object)".into())),
+    ];
+    RepairReport { jobs: 61_558, changed: 60_351, groups, examples: Vec::new() }
 }

@@ -10,6 +10,7 @@ use super::{SIZES, frame};
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::outcome::OutcomeCounts;
+use crate::domain::run_options::Options;
 use crate::domain::run_options::rate::Pacing;
 use crate::ledger::RunId;
 use crate::store::Preparation;
@@ -162,6 +163,19 @@ fn where_there_is_nothing_the_next_step_is_said() {
 fn a_plan_shows_number_place_split_and_what_confirms() {
     golden("plan_number", |size| plan(size, Confirm::TypeCount));
     golden("plan_yes", |size| plan(size, Confirm::Yes));
+}
+
+#[test]
+fn a_plan_of_a_repair_shows_what_becomes_of_the_arguments() {
+    golden("plan_repair", |size| {
+        let mut model = plan(size, Confirm::TypeCount);
+        if let Overlay::Plan(dialog) = &mut model.overlay {
+            dialog.plan.action = Action::Repair;
+            dialog.plan.options = Options { repair: Some(".currency //= \"EUR\"".into()), ..Options::default() };
+            dialog.plan.breakdown.by_change = Some(fixture::repair());
+        }
+        model
+    });
 }
 
 #[test]

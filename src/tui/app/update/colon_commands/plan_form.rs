@@ -18,7 +18,9 @@ pub type OptionWords = (&'static str, Option<String>);
 
 /// Whether a plan has options that can be changed.
 pub fn is_form(plan: &Plan) -> bool {
-    plan.action == Action::Replay && plan.options.undoes.is_none()
+    // Its words are those of a replay alone: with them, arguments would not change.
+    let is_repair = plan.options.repair.is_some();
+    plan.action == Action::Replay && plan.options.undoes.is_none() && !is_repair
 }
 
 /// The options of a plan but its validator and its reason, as the shell and the console take them.
