@@ -12,7 +12,7 @@ use dlq_tui::store::Store;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::ActionScope;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
-use sqlx::{Connection, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use crate::bench::Bench;
 use crate::fixtures::Layout;
@@ -98,7 +98,7 @@ async fn work(url: String) {
          order by id limit {AT_A_TIME} for update skip locked)"
     );
     loop {
-        connection.execute(sqlx::raw_sql(sqlx::AssertSqlSafe(round.clone()))).await.unwrap_or_else(|e| panic!("{e}"));
+        connection.execute(AssertSqlSafe(round.clone())).await.unwrap_or_else(|e| panic!("{e}"));
         tokio::time::sleep(ROUND).await;
     }
 }

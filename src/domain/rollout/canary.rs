@@ -181,7 +181,7 @@ fn spread_at(len: usize, round: usize) -> Option<usize> {
         round => {
             let bits = usize::BITS - (round - 1).leading_zeros();
             let nth = 2 * (round - 1 - (1 << (bits - 1))) + 1;
-            len * nth >> bits
+            (len * nth) >> bits
         }
     };
     (at < len).then_some(at)
