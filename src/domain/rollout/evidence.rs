@@ -89,8 +89,8 @@ impl Evidence {
         }
     }
 
-    /// The failures in words: `died again 34 of 300 (KeyError 30, TypeError 4)`.
-    pub fn failures(&self, of: u64) -> String {
+    /// The failures in words: `died again 34 of 300 (KeyError 30, TypeError 4)`. `jobs` says which jobs, where that matters.
+    pub fn failures(&self, of: u64, jobs: &str) -> String {
         let verb = if self.retrying > 0 { "failed again" } else { "died again" };
         let named = self.by_class.iter().take(CLASSES_NAMED);
         let name = |class: &Option<String>| match class {
@@ -104,7 +104,7 @@ impl Evidence {
             0 => String::new(),
             n => format!(", {} of them wait for another attempt", grouped(n)),
         };
-        format!("{verb} {} of {} ({}){retried}", grouped(self.failed), grouped(of), classes.join(", "))
+        format!("{verb} {} of {}{jobs} ({}){retried}", grouped(self.failed), grouped(of), classes.join(", "))
     }
 
     /// One short line: `18 ok, 2 failed again`.
@@ -209,14 +209,22 @@ mod tests {
         for class in ["KeyError", "KeyError", "Type\u{1b}[2J", "A", "B"] {
             seen.add(&died(class));
         }
-        let told = seen.failures(300);
+        let told = seen.failures(300, "");
         assert!(told.starts_with("died again 5 of 300 (KeyError 2, A 1, B 1, others 1)"), "{told}");
         assert!(!told.contains('\u{1b}'));
         seen.add(&ReplayOutcome::Retrying(None));
         seen.add(&ReplayOutcome::Gone(GoneMeaning::Succeeded));
         seen.add(&ReplayOutcome::Gone(GoneMeaning::Deleted));
-        assert!(seen.failures(8).starts_with("failed again 6 of 8 ("), "{}", seen.failures(8));
-        assert!(seen.failures(8).ends_with("1 of them wait for another attempt"), "{}", seen.failures(8));
+        assert!(
+            seen.failures(8, " canary jobs").starts_with("failed again 6 of 8 canary jobs ("),
+            "{}",
+            seen.failures(8, " canary jobs")
+        );
+        assert!(
+            seen.failures(8, " canary jobs").ends_with("1 of them wait for another attempt"),
+            "{}",
+            seen.failures(8, " canary jobs")
+        );
         assert_eq!(seen.summary(), "1 ok, 6 failed again, 1 unknown");
     }
 

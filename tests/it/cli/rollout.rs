@@ -167,3 +167,24 @@ async fn a_replay_is_stopped_by_its_outcomes_alone_and_a_ramp_leaves_it_time_to_
         assert!(done < planned / 2, "{name}: {done} of {planned}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_is_kept_in_a_ledger_that_all_operators_share() {
+    for db in every_engine("canary_shared").await {
+        let name = db.engine.name();
+        Layout::DlqEvents.seed(&db, 300).await;
+        db.execute("update dlq_events set status = 'SUCCEEDED' where status = 'PENDING'").await;
+        let db = Arc::new(db);
+        let (ada, bob) = (User::of(&db), User::of(&db));
+        ada.run(&["init", "--ledger", "--yes"]).with(0);
+        let failing = Workers::failing(&db, 100);
+        let (ended, stopped) = canary(&ada, "30s");
+        assert!(ended.with(3).contains("stopped: died again 20 of 20 canary jobs ("), "{name}: {}", ended.err);
+        assert_eq!((&stopped["home"], &stopped["rollout"]["phase"]), (&json!("source"), &json!("stopped")), "{name}");
+        drop(failing);
+        let _fixed = Workers::failing(&db, 0);
+        let (ended, receipt) = resumed(&bob, &stopped, &[]);
+        ended.with(0);
+        assert_eq!((&receipt["done"], &receipt["rollout"]["phase"]), (&receipt["planned"], &json!("rest")), "{name}");
+    }
+}

@@ -34,7 +34,7 @@ impl RunExecutor<'_> {
                     self.context.control.rest(interval.min(left)).await;
                 }
                 GateVerdict::Undecided => {
-                    self.write_rollout(rollout).await?;
+                    rollout.write(self.context).await?;
                     return Err(StopReason::Because(undecided(&rollout.state.evidence)));
                 }
             }
@@ -44,7 +44,7 @@ impl RunExecutor<'_> {
     async fn open_gate(&mut self, rollout: &mut RolloutRun) -> Result<(), StopReason> {
         rollout.state.phase = RolloutPhase::Rest;
         rollout.state.evidence_start = rollout.state.canary_end;
-        self.write_rollout(rollout).await?;
+        rollout.write(self.context).await?;
         self.context.tell(None);
         Ok(())
     }

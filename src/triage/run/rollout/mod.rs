@@ -9,6 +9,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::rollout::{MAX_CANARY, Rollout, RolloutPhase, RolloutState};
 use crate::ledger::{CohortPart, Run, RunJob};
 
+use super::context::RunContext;
 use super::executor::RunExecutor;
 use super::progress::UnrecordedBatch;
 use super::stop_reason::StopReason;
@@ -24,6 +25,12 @@ impl RolloutRun {
     pub(super) fn of(run: &Run) -> Option<Self> {
         let rule = run.intent.options.rollout?;
         Some(Self { rule, state: run.rollout.clone().unwrap_or_else(|| RolloutState::starting(0)) })
+    }
+
+    /// Writes down how far it has come.
+    async fn write(&self, context: &RunContext<'_>) -> Result<(), StopReason> {
+        let (ledger, run) = (context.ledger, &context.run.id);
+        context.record_until_written(false, || ledger.runs().set_rollout(run, &self.state)).await
     }
 }
 
@@ -43,7 +50,7 @@ impl RunExecutor<'_> {
         if rollout.state.phase == RolloutPhase::Canary {
             self.put_back_canary(rollout).await?;
             rollout.state.phase = RolloutPhase::Gate;
-            self.write_rollout(rollout).await?;
+            rollout.write(self.context).await?;
         }
         if self.context.report.counts().tally.not_started == 0 {
             // Nothing is left that the gate could hold back.
@@ -62,7 +69,7 @@ impl RunExecutor<'_> {
         let end = next.last().filter(|_| canary.is_some()).map_or(0, |last| last.ord);
         let start = next.first().map_or(i64::MAX, |first| first.ord - 1);
         rollout.state = RolloutState { evidence_start: start, ..RolloutState::starting(end) };
-        self.write_rollout(rollout).await
+        rollout.write(self.context).await
     }
 
     async fn put_back_canary(&mut self, rollout: &RolloutRun) -> Result<(), StopReason> {
@@ -88,11 +95,6 @@ impl RunExecutor<'_> {
         self.context.record_until_written(false, || ledger.cohorts().jobs(run, CohortPart::NotStarted, 0, n)).await
     }
 
-    async fn write_rollout(&self, rollout: &RolloutRun) -> Result<(), StopReason> {
-        let (ledger, run) = (self.context.ledger, &self.context.run.id);
-        self.context.record_until_written(false, || ledger.runs().set_rollout(run, &rollout.state)).await
-    }
-
     /// Stops the run by its rule.
     async fn stop_by_rule(&self, rollout: &mut RolloutRun) -> Result<(), StopReason> {
         let (of, is_canary) = match rollout.state.phase {
@@ -100,10 +102,10 @@ impl RunExecutor<'_> {
             _ => (rollout.state.evidence.known(), false),
         };
         rollout.state.phase = RolloutPhase::Stopped;
-        self.write_rollout(rollout).await?;
-        let failures = self.context.desk.redactor.prose(&rollout.state.evidence.failures(of)).into_owned();
-        let canary = if is_canary { " canary jobs" } else { "" };
+        rollout.write(self.context).await?;
+        let failures = rollout.state.evidence.failures(of, if is_canary { " canary jobs" } else { "" });
+        let failures = self.context.desk.redactor.prose(&failures).into_owned();
         let left = grouped(self.context.report.counts().tally.not_started);
-        Err(StopReason::Because(format!("{failures}{canary}; {left} not started")))
+        Err(StopReason::Because(format!("{failures}; {left} not started")))
     }
 }

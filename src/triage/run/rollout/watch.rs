@@ -59,7 +59,7 @@ impl RunExecutor<'_> {
                     return self.stop_by_rule(&mut rollout).await;
                 }
                 if has_changed {
-                    self.write_rollout(&rollout).await?;
+                    rollout.write(self.context).await?;
                 }
             }
             let now = Instant::now();

@@ -98,7 +98,7 @@ async fn the_gate_opens_where_few_fail_and_stays_closed_where_many_do() {
         assert_eq!(receipt.is_complete(), opens, "{share} %: {:?}", receipt.halted);
         if !opens {
             let why = receipt.halted.expect("a reason");
-            assert!(why.starts_with("died again ") && why.contains(" of 20 (KeyError "), "{why}");
+            assert!(why.starts_with("died again ") && why.contains(" of 20 canary jobs (KeyError "), "{why}");
             assert_eq!((bench.live().len(), bench.phase(&run).await), (20, RolloutPhase::Stopped), "{share} %");
             assert_eq!(receipt.run.state, RunState::Stopped);
         }
