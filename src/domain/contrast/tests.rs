@@ -32,13 +32,15 @@ enum Cause {
     TrailingSpace,
     OtherType,
     Pair,
+    /// A column that is no argument.
+    Column,
     /// Null in some jobs, and absent in others.
     Lack,
     None,
 }
 
-const CAUSES: [Cause; 6] =
-    [Cause::Value, Cause::Null, Cause::Absent, Cause::TrailingSpace, Cause::OtherType, Cause::Pair];
+const CAUSES: [Cause; 7] =
+    [Cause::Value, Cause::Null, Cause::Absent, Cause::TrailingSpace, Cause::OtherType, Cause::Pair, Cause::Column];
 
 /// Arguments with thirty paths of noise: few values, many, identifiers, numbers, texts, nulls, absent keys, arrays and objects.
 fn arguments(dice: &mut Dice, planted: &str) -> String {
@@ -80,7 +82,7 @@ fn planted(dice: &mut Dice, cause: Cause, is_chosen: bool) -> String {
             let (currency, country) = [("EUR", "FR"), ("USD", "DE"), ("USD", "FR")][dice.below(3) as usize];
             format!("\"currency\":\"{currency}\",\"country\":\"{country}\"")
         }
-        (Cause::Value | Cause::Null | Cause::Absent | Cause::Lack | Cause::None, _) => {
+        (Cause::Value | Cause::Null | Cause::Absent | Cause::Column | Cause::Lack | Cause::None, _) => {
             format!("\"currency\":\"{currency}\"")
         }
     }
@@ -90,12 +92,17 @@ fn planted(dice: &mut Dice, cause: Cause, is_chosen: bool) -> String {
 fn cohort(seed: u64, cause: Cause, mut each: impl FnMut(bool, &ComparedJob<'_>)) {
     let mut dice = Dice::of(seed);
     let (chosen, others) = (30 + dice.below(40), 40 + dice.below(60));
+    let mut priorities = Dice::of(seed + 1_000_000);
     let mut job = |is_chosen: bool| {
         let has_cause = is_chosen != dice.chance(2);
         let planted = planted(&mut dice, cause, has_cause);
         let document = Document::parse(arguments(&mut dice, &planted)).expect("JSON");
         let queue = ["high", "low"][dice.below(2) as usize];
-        let fields = [("queue", Some(queue)), ("worker", None)];
+        let priority = match cause {
+            Cause::Column if has_cause => "7",
+            _ => ["1", "2", "3"][priorities.below(3) as usize],
+        };
+        let fields = [("queue", Some(queue)), ("worker", None), ("priority", Some(priority))];
         let compared = ComparedJob { fields: &fields, arguments: Some(&document), marks: &JsonHighlights::default() };
         each(is_chosen, &compared);
     };
@@ -155,6 +162,7 @@ fn the_planted_cause_is_the_first_line_on_a_thousand_seeds() {
             Cause::TrailingSpace => "args.currency begins or ends with white space",
             Cause::OtherType => "args.amount is a text",
             Cause::Pair => "args.country = \"DE\" and args.currency = \"EUR\"",
+            Cause::Column => "priority = 7",
             Cause::Lack | Cause::None => "",
         };
         assert!(first == expected, "seed {seed}, {cause:?}, {all:?}: {differences:#?}");
