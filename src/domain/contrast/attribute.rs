@@ -193,6 +193,9 @@ pub(super) trait AttributeSink {
     /// The number of a path; `None` leaves the value out, with all that is in it.
     fn path(&mut self, above: PathId, key: &str) -> Option<PathId>;
 
+    /// The path leads to this value, among others.
+    fn place(&mut self, _path: PathId, _document: &Document, _node: NodeId) {}
+
     /// This is true of a value there; a path of an array has several values.
     fn test(&mut self, path: PathId, test: Test);
 
@@ -227,6 +230,7 @@ impl ComparedJob<'_> {
                 path = own;
                 above.push((document.end(node), path));
             }
+            sink.place(path, document, node);
             value_tests(document, node, node < secret_until, path, sink);
             node += 1;
         }
