@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::domain::action::Action;
-use crate::domain::histogram::grouped;
+use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::{JobId, State};
 use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
 use crate::domain::rollout::RolloutState;
@@ -237,6 +237,23 @@ impl Run {
             self.id,
             planned.setting()
         ))
+    }
+
+    /// What it did, in few words: `replayed 9 of 10`.
+    pub fn effect(&self) -> String {
+        let (action, tally) = (self.intent.action, &self.tally);
+        match self.state {
+            RunState::Freezing | RunState::Planned | RunState::Dismissed => {
+                format!("{action} of {}", jobs(tally.planned))
+            }
+            _ if tally.done == tally.planned => format!("{} {}", action.done_word(), grouped(tally.done)),
+            _ => format!("{} {} of {}", action.done_word(), grouped(tally.done), grouped(tally.planned)),
+        }
+    }
+
+    /// Whether it was confirmed; else it is a plan that was only looked at, or is at the question.
+    pub fn is_confirmed(&self) -> bool {
+        !matches!(self.state, RunState::Freezing | RunState::Planned | RunState::Dismissed)
     }
 
     /// Whether the run is of this store. What a source records itself is of that source, whatever each of its operators

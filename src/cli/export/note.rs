@@ -8,7 +8,6 @@ use crate::cli::jobs::detail_text::{backtrace, pretty};
 use crate::cli::jobs::rows::SelectedRows;
 use crate::cli::output::say;
 use crate::cli::source::open::OpenedStore;
-use crate::cli::verbs::outcomes::what;
 use crate::cli::verbs::receipt::typed;
 use crate::config::mask_secrets;
 use crate::domain::display_rules::Notation;
@@ -149,7 +148,7 @@ async fn runs(out: &mut impl Write, opened: &OpenedStore) -> Result<()> {
             "| {} | {} | {} | {} | {} | {filter} | {} |",
             run.id,
             intent.frozen_at.to_second(),
-            what(&run),
+            run.effect(),
             plain(&outcome(&run)),
             plain(&intent.operator.user),
             plain(&typed(intent.reason.as_deref().unwrap_or_default())),

@@ -13,7 +13,7 @@ use crate::cli::source::open::OpenedStore;
 use crate::cli::verbs::receipt::typed;
 use crate::cli::wrap::hanging;
 use crate::domain::action::Action;
-use crate::domain::histogram::{grouped, jobs};
+use crate::domain::histogram::grouped;
 use crate::domain::outcome::{OutcomeCounts, OutcomeKind};
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
@@ -186,15 +186,5 @@ async fn poll_to_end(
             () = sleep(wait) => {}
             () = opened.budget.cancel.cancelled() => return Err(SourceError::Cancelled.into()),
         }
-    }
-}
-
-/// What a run did, in few words: `replayed 9 of 10`.
-pub(crate) fn what(run: &Run) -> String {
-    let (action, tally) = (run.intent.action, &run.tally);
-    match run.state {
-        RunState::Freezing | RunState::Planned | RunState::Dismissed => format!("{action} of {}", jobs(tally.planned)),
-        _ if tally.done == tally.planned => format!("{} {}", action.done_word(), grouped(tally.done)),
-        _ => format!("{} {} of {}", action.done_word(), grouped(tally.done), grouped(tally.planned)),
     }
 }

@@ -290,7 +290,7 @@ fn table(runs: &[Run]) -> TextTable {
         numbers.extend(in_doubt.then_some(t.in_doubt));
         numbers.extend(not_started.then_some(t.not_started));
         let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
-        let (at, what) = (run.intent.frozen_at.to_second(), outcomes::what(run));
+        let (at, what) = (run.intent.frozen_at.to_second(), run.effect());
         let head = [run.id.0.as_str(), &at, &who, &what, run.state.label()];
         let outcome = run.outcomes.as_ref().map(OutcomeCounts::summary).unwrap_or_default();
         let (filter, reason) =

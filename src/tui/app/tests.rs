@@ -248,7 +248,7 @@ fn run(id: &str) -> Run {
     let intent = RunIntent {
         action: Action::Replay,
         source: "shop".into(),
-        store: "events".into(),
+        store: opened().store(),
         filter: String::new(),
         resolved: String::new(),
         reason: None,

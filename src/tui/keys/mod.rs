@@ -95,6 +95,8 @@ pub enum KeyCommand {
     Runs,
     /// List the jobs of a run.
     RunJobs,
+    /// Show or hide plans that were not confirmed.
+    AllRuns,
     /// Compare the jobs with others.
     Contrast,
     /// Only the jobs that have what the line says.

@@ -165,6 +165,7 @@ pub static BINDINGS: &[Binding] = &[
         0,
         "List the jobs of the last replay; where some died again, these only.",
     ),
+    bind(&["a"], &[Runs], KeyCommand::AllRuns, "all", 6, "Show plans that were not confirmed too, or hide them."),
     bind(&["F"], &[Runs], KeyCommand::RunJobs, "jobs", 5, "List the jobs of the run."),
     bind(&["F"], &[Page], KeyCommand::RunJobs, "", 0, "On a receipt: list the jobs of the run."),
     bind(&["M"], &[Anywhere], KeyCommand::Mouse, "", 0, "Take the mouse, or leave it to the terminal's own selection."),

@@ -1,6 +1,6 @@
 //! What requests are answered with: the way to the source, the open store, the record.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -103,7 +103,13 @@ impl Session {
     }
 
     async fn runs(&self) -> Result<Vec<Run>, LedgerError> {
-        self.ledger().await?.runs().latest(RUNS).await
+        let ledger = self.ledger().await?;
+        // However many plans were dismissed, they crowd out no run that was executed.
+        let mut runs = ledger.runs().latest_confirmed(RUNS).await?;
+        let known: HashSet<RunId> = runs.iter().map(|run| run.id.clone()).collect();
+        runs.extend(ledger.runs().latest(RUNS).await?.into_iter().filter(|run| !known.contains(&run.id)));
+        runs.sort_by(|a, b| (b.intent.frozen_at, &b.id).cmp(&(a.intent.frozen_at, &a.id)));
+        Ok(runs)
     }
 
     /// The runs, and what became of the latest replays.

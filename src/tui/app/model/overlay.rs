@@ -139,8 +139,12 @@ impl Overlay {
 /// Runs of the ledger, with a cursor; the receipt of one may lie over them.
 #[derive(Debug, Default)]
 pub struct RunsPage {
-    /// The runs, the latest first.
+    /// The runs that are shown, the latest first.
     pub runs: Vec<Run>,
+    /// All of them: with plans that were not confirmed.
+    pub known: Vec<Run>,
+    /// Whether such plans are shown.
+    pub shows_plans: bool,
     /// Index of the cursor.
     pub at: usize,
     /// The receipt of the run at the cursor, while it is read.
@@ -158,7 +162,26 @@ const RUNS_OPEN: Duration = Duration::from_secs(2);
 impl RunsPage {
     /// A page with the cursor on the latest run.
     pub fn new(runs: Vec<Run>) -> Self {
-        Self { runs, ..Self::default() }
+        let mut page = Self { known: runs, ..Self::default() };
+        page.filter();
+        page
+    }
+
+    /// Plans that are not shown.
+    pub fn hidden(&self) -> usize {
+        self.known.len().saturating_sub(self.runs.len())
+    }
+
+    /// Shows plans that were not confirmed, or hides them; the cursor stays on its run.
+    pub fn toggle_plans(&mut self) {
+        self.shows_plans = !self.shows_plans;
+        let known = std::mem::take(&mut self.known);
+        self.refresh(known);
+    }
+
+    fn filter(&mut self) {
+        let is_shown = |run: &&Run| self.shows_plans || run.is_confirmed();
+        self.runs = self.known.iter().filter(is_shown).cloned().collect();
     }
 
     /// Says when the runs are asked for again.
@@ -172,12 +195,13 @@ impl RunsPage {
     /// Takes in how the runs are now; the cursor stays on its run.
     pub fn refresh(&mut self, runs: Vec<Run>) {
         let here = self.current().map(|run| run.id.clone());
-        let at = here.and_then(|id| runs.iter().position(|run| run.id == id));
+        self.known = runs;
+        self.filter();
+        let at = here.and_then(|id| self.runs.iter().position(|run| run.id == id));
         if at.is_none() {
             self.receipt = None;
         }
-        self.at = at.unwrap_or(self.at.min(runs.len().saturating_sub(1)));
-        self.runs = runs;
+        self.at = at.unwrap_or(self.at.min(self.runs.len().saturating_sub(1)));
     }
 
     /// The run at the cursor.

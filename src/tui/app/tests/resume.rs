@@ -159,7 +159,9 @@ fn the_jobs_of_a_run_are_listed_from_its_page_and_those_that_died_again_from_any
     let mut console = on_runs(vec![replayed("r-3"), elsewhere, unstarted]);
     console.keys("j F");
     assert!(notice(&console).starts_with("run r-2 is of staging"), "{}", notice(&console));
-    console.keys("j F");
+    console.keys("G U");
+    assert!(notice(&console).ends_with("open that source to undo it"), "{}", notice(&console));
+    console.keys("a G F");
     assert!(notice(&console).starts_with("run r-1 was not started"), "{}", notice(&console));
     console.keys("g Enter F");
     assert_eq!(console.model.filter.written.to_string(), "run:r-3");
@@ -193,4 +195,24 @@ fn an_undo_that_can_undo_nothing_asks_nothing() {
     let some = planned(&[("can be undone", 2), ("changed", 1)]);
     console.keys("U").answer(Slot::Act, Reply::Planned(Box::new(Ok(some))));
     assert!(matches!(console.model.overlay, Overlay::Plan(_)));
+}
+
+#[test]
+fn plans_that_were_not_confirmed_are_hidden_until_they_are_asked_for() {
+    let plan = |id: &str| Run { state: RunState::Dismissed, ..stopped(id) };
+    let mut console = on_runs(vec![plan("r-4"), stopped("r-3"), plan("r-2"), stopped("r-1")]);
+    let shown = |console: &Console| match &console.model.overlay {
+        Overlay::Runs(page) => (
+            page.runs.iter().map(|run| run.id.0.clone()).collect::<Vec<_>>().join(" "),
+            page.current().map(|run| run.id.0.clone()).unwrap_or_default(),
+        ),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(shown(&console), ("r-3 r-1".into(), "r-3".into()));
+    console.keys("j a");
+    assert_eq!(shown(&console), ("r-4 r-3 r-2 r-1".into(), "r-1".into()), "the cursor stays on its run");
+    console.wait(Duration::from_secs(6)).answer(Slot::Runs, Reply::RunsAgain(Ok(vec![plan("r-5"), stopped("r-1")])));
+    assert_eq!(shown(&console).0, "r-5 r-1");
+    console.keys("a");
+    assert_eq!(shown(&console), ("r-1".into(), "r-1".into()));
 }

@@ -103,6 +103,12 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::ShowCommand => shell_command::show(model, now),
         KeyCommand::Runs => runs(model),
         KeyCommand::RunJobs => runs::list_jobs(model, now),
+        KeyCommand::AllRuns => {
+            if let Overlay::Runs(page) = &mut model.overlay {
+                page.toggle_plans();
+            }
+            Vec::new()
+        }
         KeyCommand::Contrast => contrast::begin(model, now),
         KeyCommand::Include => filter::by_argument(model, false, now),
         KeyCommand::Exclude if model.place() == KeyContext::Contrast => contrast::exclude(model, now),

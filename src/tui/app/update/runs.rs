@@ -56,8 +56,12 @@ pub fn undo(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if let Overlay::Runs(page) = &model.overlay {
         let Some(run) = page.current() else { return Vec::new() };
         let (id, action) = (run.id.clone(), run.intent.action);
-        let opened = model.source.opened.as_ref().filter(|opened| run.is_of(&model.source.label, &opened.store()));
-        if let Some(sentence) = opened.and_then(|opened| unreachable(&opened.info, run)) {
+        let opened = model.source.opened.as_ref();
+        let elsewhere = opened
+            .filter(|opened| !run.is_of(&model.source.label, &opened.store()))
+            .map(|_| of_another_source(run, "to undo it"));
+        let sentence = elsewhere.or_else(|| opened.and_then(|opened| unreachable(&opened.info, run)));
+        if let Some(sentence) = sentence {
             model.complain(sentence, now);
             return Vec::new();
         }
@@ -401,13 +405,17 @@ pub fn jobs_filter(model: &Model) -> Result<Filter, String> {
     let run = run.ok_or("only a run has jobs to list")?;
     let opened = model.source.opened.as_ref().ok_or("not connected yet")?;
     if !run.is_of(&model.source.label, &opened.store()) {
-        let (source, store) = (Clean::line(&run.intent.source), Clean::line(&run.intent.store));
-        return Err(format!("run {} is of {source} ({store}): open that source for its jobs", run.id));
+        return Err(of_another_source(run, "for its jobs"));
     }
-    if matches!(run.state, RunState::Freezing | RunState::Planned | RunState::Dismissed) {
+    if !run.is_confirmed() {
         return Err(format!("run {} was not started: it has touched no job", run.id));
     }
     run_filter(&run.id, has_died)
+}
+
+fn of_another_source(run: &Run, what_for: &str) -> String {
+    let (source, store) = (Clean::line(&run.intent.source), Clean::line(&run.intent.store));
+    format!("run {} is of {source} ({store}): open that source {what_for}", run.id)
 }
 
 fn run_filter(run: &RunId, has_died: bool) -> Result<Filter, String> {

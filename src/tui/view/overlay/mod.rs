@@ -42,7 +42,7 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
         Overlay::Receipt(run, reading) => receipt::draw(canvas, model, run, *reading),
         Overlay::Runs(page) => match (page.receipt, page.current()) {
             (Some(reading), Some(run)) => receipt::draw(canvas, model, run, reading),
-            _ => runs::draw(canvas, model, page, now),
+            _ => runs::draw(canvas, model, page),
         },
         Overlay::Contrast(page) => contrast::draw(canvas, model, page),
         Overlay::Text { title, lines, reading } => text::draw(canvas, title, lines, *reading),

@@ -1,94 +1,142 @@
-//! Runs of the ledger, the latest first.
+//! Runs of the ledger, the latest first: what each did, and what became of its jobs.
 //!
 //! ```text
-//! ┌ Runs ──────────────────────────────────────────────────────────────────┐
-//! │ run    when     verb    state    planned changed skipped failed outcome│
-//! │ r-7    03:12:09 replay  ended      1,204   1,190      10      4 1,190 ok│
-//! └────────────────────────────────────────────────────────────────────────┘
+//! ┌ Runs: Enter shows the receipt, F the jobs ──────────────────────────────────────────────────────────┐
+//! │ run                    what            outcome               by              reason, filter         │
+//! │ r-20261120-031209-7kq  replayed 1,204  1,190 ok, 14 died …   ada@bastion-1   pay.example is back    │
+//! └─────────────────────────────────────────────────────────────────────────────────────────────────────┘
 //! ```
-
-use std::fmt::Write as _;
 
 use crate::domain::histogram::grouped;
 use crate::domain::outcome::OutcomeCounts;
-use crate::domain::time::Timestamp;
-use crate::ledger::{LedgerLocation, Run};
+use crate::domain::text::Clean;
+use crate::ledger::{Run, RunState};
 use crate::tui::app::model::{Model, RunsPage};
 use crate::tui::theme::{StyleRole, Theme};
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::dialog::{self, fit};
-use crate::tui::view::format::{self, DATED};
 use crate::tui::view::styled_text::Phrase;
 
-const WIDTH: usize = 132;
-/// Columns of the outcome: `1,190 ok, 14 died again`.
-const OUTCOME: usize = 24;
-
-/// Which columns there is room for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Room {
-    /// What was done, and what became of it.
-    Narrow,
-    /// How many, and what became of them.
-    Middle,
-    /// When, by whom, which jobs, and what was left out.
-    Wide,
-}
+const WIDTH: usize = 138;
+/// The most columns that a cell has; what is left over is for the reason.
+const MAX_EFFECT: usize = 42;
+const MAX_OUTCOME: usize = 40;
+const MAX_OPERATOR: usize = 20;
+/// From this width on it is said by whom and why.
+const WIDE: u16 = 100;
 
 /// Draws the page.
-pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timestamp) {
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage) {
     let screen = canvas.area();
     let runs = &page.runs;
     let width = WIDTH.min(usize::from(screen.width));
     let height = (runs.len().max(1) + 3).min(usize::from(screen.height).saturating_sub(1));
     let area = dialog::centred(screen, width, height);
-    let mut inside = dialog::frame(canvas, area, "Runs: Enter shows the receipt, F the jobs", StyleRole::Strong);
+    let title = match page.hidden() {
+        0 => "Runs: Enter shows the receipt, F the jobs".to_owned(),
+        1 => "Runs: Enter shows the receipt, F the jobs, a 1 plan".to_owned(),
+        n => format!("Runs: Enter shows the receipt, F the jobs, a {n} plans"),
+    };
+    let mut inside = dialog::frame(canvas, area, &title, StyleRole::Strong);
     if runs.is_empty() {
-        canvas.row(inside, 0).put(StyleRole::Text, "the ledger has no runs yet");
+        let none = if page.hidden() > 0 { "no plan was confirmed yet" } else { "the ledger has no runs yet" };
+        canvas.row(inside, 0).put(StyleRole::Text, none);
         return;
     }
     let theme = canvas.theme;
-    let id = runs.iter().map(|r| columns(&r.id.0, theme)).max().unwrap_or(3).clamp(3, 24);
-    let room = match inside.width {
-        0..70 => Room::Narrow,
-        70..90 => Room::Middle,
-        _ => Room::Wide,
-    };
-    canvas.row(inside, 0).phrase(&headings(id, room, runs.iter().map(|run| run.intent.frozen_at), now, theme));
+    let at = page.at.min(runs.len() - 1);
+    let rows = usize::from(inside.height.saturating_sub(1));
+    let top = (at + 1).saturating_sub(rows);
+    // What is not on the screen is not searched for secrets.
+    let seen = top..top + rows;
+    let is_wide = inside.width >= WIDE;
+    let cells: Vec<RunCells> =
+        runs.iter().enumerate().map(|(n, run)| RunCells::of(model, run, is_wide, seen.contains(&n))).collect();
+    let columns = RunColumns::fitting(&cells, is_wide, usize::from(inside.width), theme);
+    canvas.row(inside, 0).phrase(&headings(&columns, theme));
     inside.y += 1;
     inside.height = inside.height.saturating_sub(1);
-    let at = page.at.min(runs.len() - 1);
-    let top = (at + 1).saturating_sub(usize::from(inside.height));
-    // What is not on the screen is not searched for secrets.
-    let seen = top..top + usize::from(inside.height);
-    let filter =
-        |n, run: &Run| if seen.contains(&n) { model.shown(&run.intent.filter).into_owned() } else { String::new() };
-    let of = |(n, run)| line(run, &filter(n, run), n == at, id, room, now, theme);
-    let lines: Vec<_> = runs.iter().enumerate().map(of).collect();
+    let line = |(n, (run, cells)): (usize, (&Run, &RunCells))| line(run, cells, n == at, &columns, theme);
+    let lines: Vec<_> = runs.iter().zip(&cells).enumerate().map(line).collect();
     dialog::scroll(canvas, area, inside, &lines, top);
     canvas.tint(crate::tui::view::line_of(inside, at - top), StyleRole::Cursor);
 }
 
-fn headings(
-    id: usize,
-    room: Room,
-    moments: impl Iterator<Item = Timestamp>,
-    now: Timestamp,
-    theme: &Theme,
-) -> Phrase<'static> {
-    let mut text = format!("  {:<id$}", "run");
-    // The id has the time, where there is no room for both.
-    if room == Room::Wide {
-        let _ = write!(text, " {:<DATED$}", format::moment_title("when", DATED, moments, now, theme.zone));
-    }
-    let _ = write!(text, " {:<7} {:<9}", "verb", "state");
-    match room {
-        Room::Narrow => {}
-        Room::Middle => drop(write!(text, " {:>9}  outcome", "changed")),
-        Room::Wide => {
-            let _ = write!(text, " {:>9} {:>9} {:>9} {:>9}", "planned", "changed", "skipped", "failed");
-            let _ = write!(text, "  {:<OUTCOME$} by, filter", "outcome");
+/// What is said of a run.
+struct RunCells {
+    id: String,
+    effect: String,
+    outcome: String,
+    operator: String,
+    /// Why, else which jobs.
+    reason: String,
+}
+
+impl RunCells {
+    fn of(model: &Model, run: &Run, is_wide: bool, is_seen: bool) -> Self {
+        let (intent, tally) = (&run.intent, &run.tally);
+        let part = format!("{} of {}", grouped(tally.done), grouped(tally.planned));
+        let mut effect = match run.state {
+            RunState::Finished => run.effect(),
+            state if is_wide => format!("{} {}, {part}", intent.action, state.label()),
+            state => format!("{} {part}", state.label()),
+        };
+        if is_wide && tally.failed_total() > 0 {
+            effect += &format!(", {} failed", grouped(tally.failed_total()));
         }
+        let outcome = run.outcomes.as_ref().map(OutcomeCounts::summary).unwrap_or_default();
+        let opened = model.source.opened.as_ref();
+        let is_here = opened.is_none_or(|opened| run.is_of(&model.source.label, &opened.store()));
+        let outcome = match (is_here, outcome.is_empty()) {
+            (true, _) => outcome,
+            (false, true) => format!("on {}", Clean::line(&intent.source)),
+            (false, false) => format!("on {}: {outcome}", Clean::line(&intent.source)),
+        };
+        let text = intent.reason.as_ref().filter(|reason| !reason.is_empty()).unwrap_or(&intent.filter);
+        Self {
+            id: run.id.0.clone(),
+            effect,
+            outcome,
+            operator: format!("{}@{}", intent.operator.user, intent.operator.host),
+            reason: if is_seen { model.shown(text).into_owned() } else { String::new() },
+        }
+    }
+}
+
+/// How many columns each cell has.
+struct RunColumns {
+    id: usize,
+    /// Whether there is room for by whom and why.
+    is_wide: bool,
+    effect: usize,
+    outcome: usize,
+    operator: usize,
+    reason: usize,
+}
+
+impl RunColumns {
+    fn fitting(cells: &[RunCells], is_wide: bool, width: usize, theme: &Theme) -> Self {
+        let most = |cell: fn(&RunCells) -> &str, least: usize, most: usize| {
+            cells.iter().map(|cells| columns(cell(cells), theme)).max().unwrap_or(0).clamp(least, most)
+        };
+        let (id, effect) = (most(|c| &c.id, 3, 24), most(|c| &c.effect, 4, MAX_EFFECT));
+        let operator = most(|c| &c.operator, 2, MAX_OPERATOR);
+        let outcome = most(|c| &c.outcome, 7, MAX_OUTCOME);
+        let taken = 2 + id + 1 + effect + 2;
+        if !is_wide {
+            // Below that only what was done is left.
+            return Self { id, is_wide, effect, outcome: width.saturating_sub(taken), operator: 0, reason: 0 };
+        }
+        let reason = width.saturating_sub(taken + outcome + 1 + operator + 1);
+        Self { id, is_wide, effect, outcome, operator, reason }
+    }
+}
+
+fn headings(columns: &RunColumns, theme: &Theme) -> Phrase<'static> {
+    let RunColumns { id, effect, outcome, operator, .. } = *columns;
+    let mut text = format!("  {:<id$} {:<effect$}  {}", "run", "what", fit("outcome", outcome, theme));
+    if columns.is_wide {
+        text += &format!(" {:<operator$} {}", "by", fit("reason, filter", columns.reason, theme));
     }
     Phrase::of(StyleRole::Dim, text)
 }
@@ -101,39 +149,18 @@ fn outcome_role(run: &Run) -> StyleRole {
     }
 }
 
-fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timestamp, theme: &Theme) -> Phrase<'static> {
-    let tally = &run.tally;
-    let cursor = if here { theme.glyphs.cursor } else { "" };
+fn line(run: &Run, cells: &RunCells, is_here: bool, columns: &RunColumns, theme: &Theme) -> Phrase<'static> {
+    let cursor = if is_here { theme.glyphs.cursor } else { "" };
     let mut phrase =
-        Phrase::of(StyleRole::Key, fit(cursor, 2, theme)).and(StyleRole::Strong, fit(&run.id.0, id, theme));
-    if room == Room::Wide {
-        let when = format::moment(Some(run.intent.frozen_at), now, DATED, theme.zone);
-        phrase = phrase.and(StyleRole::Time, format!(" {when:<DATED$}"));
-    }
-    phrase = phrase.and(StyleRole::Text, format!(" {:<7} {:<9}", run.intent.action.word(), run.state.label()));
-    if room == Room::Wide {
-        phrase = phrase.and(StyleRole::Number, format!(" {:>9}", grouped(tally.planned)));
-    }
-    if room > Room::Narrow {
-        phrase = phrase.and(StyleRole::Good, format!(" {:>9}", grouped(tally.done)));
-    }
-    let outcome = run.outcomes.as_ref().map(OutcomeCounts::summary).unwrap_or_default();
-    if room == Room::Middle {
-        phrase = phrase.and(outcome_role(run), format!("  {outcome}"));
-    }
-    if room == Room::Wide {
-        let operator = &run.intent.operator;
-        let by = match run.place {
-            LedgerLocation::Local => operator.user.clone(),
-            LedgerLocation::Source => format!("{}@{}", operator.user, operator.host),
-        };
-        let role = |n, role| if n > 0 { role } else { StyleRole::Dim };
-        let (skipped, failed) = (tally.skipped_total(), tally.failed_total());
+        Phrase::of(StyleRole::Key, fit(cursor, 2, theme)).and(StyleRole::Strong, fit(&cells.id, columns.id, theme));
+    let role = if run.tally.failed_total() > 0 { StyleRole::Danger } else { StyleRole::Text };
+    phrase = phrase
+        .and(role, format!(" {}", fit(&cells.effect, columns.effect, theme)))
+        .and(outcome_role(run), format!("  {}", fit(&cells.outcome, columns.outcome, theme)));
+    if columns.is_wide {
         phrase = phrase
-            .and(role(skipped, StyleRole::Warning), format!(" {:>9}", grouped(skipped)))
-            .and(role(failed, StyleRole::Danger), format!(" {:>9}", grouped(failed)))
-            .and(outcome_role(run), format!("  {}", fit(&outcome, OUTCOME, theme)))
-            .and(StyleRole::Dim, format!(" {} {}", by, filter));
+            .and(StyleRole::Dim, format!(" {}", fit(&cells.operator, columns.operator, theme)))
+            .and(StyleRole::Text, format!(" {}", fit(&cells.reason, columns.reason, theme)));
     }
     phrase
 }

@@ -223,7 +223,13 @@ fn a_run_from_gauge_to_receipt() {
         over(fixture::night(size), Overlay::Receipt(Box::new(fixture::run()), ScrollState::default()))
     });
     golden("runs", |size| {
-        let earlier = |n: u32| crate::ledger::Run { id: RunId(format!("r-{n}")), ..fixture::run() };
+        let earlier = |n: u32| {
+            let mut run = crate::ledger::Run { id: RunId(format!("r-20261120-03120{n}-7kq")), ..fixture::run() };
+            if n == 3 {
+                run.intent.source = "staging".into();
+            }
+            run
+        };
         over(fixture::night(size), Overlay::Runs(RunsPage::new((1..8).rev().map(earlier).collect())))
     });
 }
