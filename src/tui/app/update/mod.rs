@@ -108,7 +108,7 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
         if key.kind == KeyEventKind::Repeat {
             return Vec::new();
         }
-        if let Some(effects) = runs::type_count(model, &Event::Key(*key), chord, now) {
+        if let Some(effects) = runs::confirm::type_count(model, &Event::Key(*key), chord, now) {
             return effects;
         }
     }
