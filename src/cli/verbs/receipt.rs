@@ -381,8 +381,9 @@ pub fn run(out: &mut impl Write, run: &Run, width: Option<usize>) -> io::Result<
         facts.tell("destination", &destination.to_string())?;
     }
     if let Some(state) = &run.rollout {
-        let known = match state.evidence.total() {
-            0 => String::new(),
+        let known = match state.phase {
+            RolloutPhase::Stopped => format!(": {}", typed(&state.failures())),
+            _ if state.evidence.total() == 0 => String::new(),
             _ => format!("; sample: {}", state.evidence.summary()),
         };
         facts.tell("phase", &format!("{}{known}", state.phase.word()))?;

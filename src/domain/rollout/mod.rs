@@ -131,6 +131,15 @@ impl RolloutState {
         Self { phase, canary_end: canary, ..Self::default() }
     }
 
+    /// The failures that its sample has, in words: `died again 2 of 20 canary jobs (KeyError 2)`.
+    pub fn failures(&self) -> String {
+        // Behind the gate the jobs after the canary ones tell how it goes.
+        match self.evidence_start < self.canary_end {
+            true => self.evidence.failures(self.evidence.total(), " canary jobs"),
+            false => self.evidence.failures(self.evidence.known(), ""),
+        }
+    }
+
     /// As the ledger keeps it.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -194,6 +203,9 @@ mod tests {
         assert_eq!(only.to_string(), "stops when more than 7% fail again");
         let mut state = RolloutState::starting(20);
         state.evidence.add(&crate::domain::outcome::ReplayOutcome::DiedAgain(Some("KeyError".into())));
+        assert_eq!(state.failures(), "died again 1 of 1 canary jobs (KeyError 1)");
+        let behind = RolloutState { evidence_start: 20, ..state.clone() };
+        assert_eq!(behind.failures(), "died again 1 of 1 (KeyError 1)", "behind the gate others tell");
         assert_eq!(RolloutState::from_json(&state.to_json()), Some(state));
         assert_eq!(RolloutState::starting(0).phase, RolloutPhase::Rest);
     }

@@ -97,14 +97,9 @@ impl RunExecutor<'_> {
 
     /// Stops the run by its rule.
     async fn stop_by_rule(&self, rollout: &mut RolloutRun) -> Result<(), StopReason> {
-        let (of, is_canary) = match rollout.state.phase {
-            RolloutPhase::Gate => (rollout.state.evidence.total(), true),
-            _ => (rollout.state.evidence.known(), false),
-        };
         rollout.state.phase = RolloutPhase::Stopped;
         rollout.write(self.context).await?;
-        let failures = rollout.state.evidence.failures(of, if is_canary { " canary jobs" } else { "" });
-        let failures = self.context.desk.redactor.prose(&failures).into_owned();
+        let failures = self.context.desk.redactor.prose(&rollout.state.failures()).into_owned();
         let left = grouped(self.context.report.counts().tally.not_started);
         Err(StopReason::Because(format!("{failures}; {left} not started")))
     }

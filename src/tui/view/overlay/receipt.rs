@@ -16,6 +16,7 @@
 
 use crate::domain::histogram::grouped;
 use crate::domain::outcome::{OutcomeCounts, OutcomeKind};
+use crate::domain::rollout::RolloutPhase;
 use crate::domain::text::Untrusted;
 use crate::ledger::{Run, RunState};
 use crate::tui::app::model::{Model, ScrollState, SourceState};
@@ -60,6 +61,12 @@ fn about<'r>(model: &Model, run: &'r Run, width: usize, theme: &Theme) -> Vec<Ph
     }
     if let Some(reason) = &intent.reason {
         text.push(format!("reason: {}", model.shown(reason)));
+    }
+    if let Some(rule) = intent.options.rollout {
+        text.push(format!("rule: {rule}"));
+    }
+    if let Some(state) = run.rollout.as_ref().filter(|state| state.phase == RolloutPhase::Stopped) {
+        text.push(format!("stopped by it: {}", model.shown(&state.failures())));
     }
     let who = format!("by {}@{}", intent.operator.user, intent.operator.host);
     text.push(match (run.started_at, run.ended_at) {

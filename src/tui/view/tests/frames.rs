@@ -9,10 +9,11 @@ use super::fixture::{self, NOW};
 use super::{SIZES, frame};
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
-use crate::domain::outcome::OutcomeCounts;
+use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
+use crate::domain::rollout::{Rollout, RolloutPhase, RolloutState};
 use crate::domain::run_options::Options;
 use crate::domain::run_options::rate::Pacing;
-use crate::ledger::RunId;
+use crate::ledger::{RunId, RunState};
 use crate::store::Preparation;
 use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
@@ -221,6 +222,18 @@ fn a_run_from_gauge_to_receipt() {
     });
     golden("receipt", |size| {
         over(fixture::night(size), Overlay::Receipt(Box::new(fixture::run()), ScrollState::default()))
+    });
+    golden("receipt_stopped_by_rule", |size| {
+        let mut run = fixture::run();
+        run.intent.options.rollout = Rollout::new(Some(20), None, false, None);
+        let mut state = RolloutState { phase: RolloutPhase::Stopped, ..RolloutState::starting(20) };
+        state.evidence.succeeded = 18;
+        for _ in 0..2 {
+            state.evidence.add(&ReplayOutcome::DiedAgain(Some("KeyError".into())));
+        }
+        run.rollout = Some(state);
+        run.state = RunState::Stopped;
+        over(fixture::night(size), Overlay::Receipt(Box::new(run), ScrollState::default()))
     });
     golden("runs", |size| {
         let earlier = |n: u32| {
