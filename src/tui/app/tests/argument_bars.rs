@@ -91,6 +91,20 @@ fn jobs_that_came_since_the_count_began_make_an_estimate_of_it() {
 }
 
 #[test]
+fn a_count_whose_times_were_resolved_anew_meanwhile_is_taken_again() {
+    let mut console = by_currency();
+    let earlier = count("since:2026-11-20T03:00:00Z", &[(Some("JPY"), 4)], Exactness::Exact);
+    console.answer(Slot::ArgumentCount, Reply::ArgumentCount(Box::new(Ok(earlier.clone()))));
+    assert!(asked(&console).is_some(), "the first");
+    let mut console = counted_by_currency();
+    console.wait(Duration::from_secs(60));
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(Changes { changed: true, ..changes(Vec::new()) }))));
+    console.answer(Slot::ArgumentCount, Reply::ArgumentCount(Box::new(Ok(earlier))));
+    assert_eq!(drawn(&console), ["~4", "~1"]);
+    assert!(asked(&console).is_some(), "a later one");
+}
+
+#[test]
 fn a_masked_value_is_no_filter() {
     let mut console = by_currency();
     let counted = count("", &[(Some(REDACTED), 5)], Exactness::Exact);

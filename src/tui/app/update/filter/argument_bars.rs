@@ -57,6 +57,14 @@ pub fn on_progress(model: &mut Model, counted: ArgumentCount, now: Timestamp) {
 /// Takes in a whole count, or why there is none.
 pub fn on_counted(model: &mut Model, result: Result<ArgumentCount, SourceError>, now: Timestamp) -> Vec<Effect> {
     match result {
+        Ok(counted) if is_of_earlier_times(model, &counted) => {
+            let first = model.histogram.argument.as_mut().is_some_and(|bars| {
+                bars.outdate();
+                bars.cost.is_none()
+            });
+            let effect = if first { count(model, now) } else { count_again(model, now) };
+            effect.into_iter().collect()
+        }
         Ok(counted) => {
             let near = counted.near.clone();
             if let (Some(word), Some(near)) = (take(model, counted, true, now), near) {
@@ -75,6 +83,12 @@ pub fn on_counted(model: &mut Model, result: Result<ArgumentCount, SourceError>,
             reply::fault(model, &error, "counting by a path of the arguments", now)
         }
     }
+}
+
+/// Whether the path is the one that is shown, and `since:20m`, say, was resolved anew while it was counted.
+fn is_of_earlier_times(model: &Model, counted: &ArgumentCount) -> bool {
+    model.histogram.argument.as_ref().is_some_and(|bars| bars.keys == counted.keys)
+        && counted.filter != model.filter.resolved
 }
 
 /// The path, where it is the one that is shown.
