@@ -57,7 +57,7 @@ impl ValueBars {
     }
 }
 
-/// Counts the jobs of a filter by the value at a path of their arguments, and tells after every [`PROGRESS_EVERY`] jobs how far
+/// Counts the jobs of a filter by the value at a path of their arguments, and tells after every `PROGRESS_EVERY` jobs how far
 /// that has got.
 ///
 /// # Errors
