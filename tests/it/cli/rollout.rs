@@ -84,7 +84,7 @@ async fn a_canary_stops_a_replay_that_fails_again_and_lets_one_go_on_that_does_n
             assert_eq!((&stopped["done"], &stopped["rollout"]["phase"]), (&json!(20), &json!("stopped")), "{name}");
             assert_eq!(stopped["options"]["rollout"]["stop_above"], json!(0.05), "{name}: {stopped}");
             let shown = user.run(&["runs", stopped["run"].as_str().expect("a run")]).out;
-            assert!(shown.contains("stopped by its rule") && shown.contains("failed again"), "{name}: {shown}");
+            assert!(shown.contains("stopped by its rule: died again "), "{name}: {shown}");
             let (ended, still) = resumed(&user, &stopped, &[]);
             assert!(ended.with(3).contains("died again "), "{name}: {}", ended.err);
             assert_eq!(still["done"], json!(40), "{name}: the next canary");
