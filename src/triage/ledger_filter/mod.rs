@@ -135,7 +135,10 @@ impl StoreContext {
         let limit = if most_fail { query.limit.max(STEP) } else { query.limit };
         let asked = PageQuery { filter: filter.without_ledger_terms(), limit, ..query.clone() };
         // Rows in no order could not be handed out page by page.
-        let mode = if mode == ScanMode::Arguments { mode } else { ScanMode::List };
+        let mode = match mode {
+            ScanMode::Arguments | ScanMode::Comparison => mode,
+            _ => ScanMode::List,
+        };
         let page = self.store.scan(asked, mode, budget).await?;
         let read = page.entries.len() as u64;
         let backwards = matches!(query.cursor, Cursor::End | Cursor::Before(_));

@@ -45,6 +45,10 @@ async fn a_planted_value_is_the_first_line_with_the_counts_of_sql_on_every_engin
         }
         let sampled = user.json(&[&arguments[..], &["--sample", "100"]].concat());
         assert_eq!((sampled["chosen"].as_u64(), sampled["sample"].as_bool()), (Some(100), Some(true)));
+        // What only the ledger can judge is compared by its arguments too.
+        let by_ledger = user.json(&["contrast", "-f", "replayed:0 msg:\"no such currency\"", "-o", "json"]);
+        assert_eq!(by_ledger["chosen"].as_u64(), Some(chosen), "{by_ledger:#}");
+        assert_eq!(by_ledger["differences"][0]["filter"], "args.order.currency:JPY", "{by_ledger:#}");
         // Jobs of other classes are left out where the chosen ones have few classes.
         assert!(chosen > 100 && others > chosen, "{chosen} of {others}");
         let none = user.run(&["contrast", "-f", "error:Nothing"]);
