@@ -60,6 +60,10 @@ pub(crate) fn read(
     backtrace: Option<String>,
     columns: Option<String>,
 ) -> Option<Box<ComparedColumns>> {
+    if backtrace.is_none() && columns.is_none() {
+        // Of nearly all rows nothing was asked for.
+        return None;
+    }
     let backtrace = backtrace.filter(|text| text.chars().count() <= BACKTRACE_HEAD);
     let named = named(layout);
     let columns = columns.unwrap_or_default();
