@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::backend::{Backend, RowCells, int, limit, maybe, text, texts};
+use super::cohort::replay_outcome;
 use super::error::Result;
 use super::model::RunId;
 use crate::db::Row;
@@ -36,8 +37,7 @@ pub struct ReplayedJob {
 fn replayed_job(row: Row) -> Result<ReplayedJob> {
     let mut row = RowCells::of(row);
     let (ord, id) = (row.int()?, JobId::new(row.text()?));
-    let (word, class) = (row.maybe_text()?, row.maybe_text()?.map(Untrusted::new));
-    Ok(ReplayedJob { ord, id, last: word.map(|word| ReplayOutcome::from_word(&word, class)) })
+    Ok(ReplayedJob { ord, id, last: replay_outcome(&mut row)? })
 }
 
 impl ReplayOutcomes<'_> {

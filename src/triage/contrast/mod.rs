@@ -85,7 +85,7 @@ pub async fn contrast(
     on_progress: Progress<'_>,
 ) -> Result<ContrastReport, SourceError> {
     let mode = mode(desk, &query.chosen, budget).await?;
-    let reader = JobReader { desk, budget, chosen: &query.chosen, marks: true, mode, until: None };
+    let reader = JobReader::new(desk, budget, &query.chosen, mode);
     let mut contrast = Contrast::chosen_by(argument_paths(&query.chosen));
     let mut classes: HashMap<Option<Untrusted>, usize> = HashMap::new();
     let mut more = reader
@@ -231,14 +231,7 @@ mod tests {
         let redactor = Arc::new(Redactor::new(&config));
         let desk = StoreContext { redactor, ..MemoryStore::of(1, |_| ()).desk() };
         let (budget, filter) = (Budget::new(std::time::Duration::from_secs(1)), Filter::all());
-        let reader = JobReader {
-            desk: &desk,
-            budget: &budget,
-            chosen: &filter,
-            marks: true,
-            mode: ScanMode::Comparison,
-            until: None,
-        };
+        let reader = JobReader::new(&desk, &budget, &filter, ScanMode::Comparison);
         let mut contrast = Contrast::default();
         let arguments = |pin: u8| {
             entry(&format!(
@@ -263,14 +256,7 @@ mod tests {
         let desk = MemoryStore::of(1, |_| ()).desk();
         let budget = Budget::new(std::time::Duration::from_secs(1));
         let filter = Filter::parse("args.currency:JPY").expect("a filter");
-        let reader = JobReader {
-            desk: &desk,
-            budget: &budget,
-            chosen: &filter,
-            marks: true,
-            mode: ScanMode::Comparison,
-            until: None,
-        };
+        let reader = JobReader::new(&desk, &budget, &filter, ScanMode::Comparison);
         let mut contrast = Contrast::chosen_by(argument_paths(&filter));
         for nth in 0..50 {
             let arguments = |currency: &str, kind| entry(&format!(r#"{{"currency":"{currency}","kind":{kind}}}"#));

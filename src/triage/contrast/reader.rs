@@ -41,7 +41,12 @@ pub(super) struct JobReader<'a> {
     pub(super) until: Option<Instant>,
 }
 
-impl JobReader<'_> {
+impl<'a> JobReader<'a> {
+    /// Reads all of each job in this mode, with its secrets marked.
+    pub(super) fn new(desk: &'a StoreContext, budget: &'a Budget, chosen: &'a Filter, mode: ScanMode) -> Self {
+        Self { desk, budget, chosen, marks: true, mode, until: None }
+    }
+
     /// Reads at most `most` jobs of the filters, newest first, and says whether there are more.
     pub(super) async fn read(
         &self,

@@ -69,8 +69,8 @@ pub async fn count_values(
     budget: &Budget,
     on_progress: &mut (dyn FnMut(&ValueBars) + Send),
 ) -> Result<ValueBars, SourceError> {
-    let reader =
-        JobReader { desk, budget, chosen: &Filter::all(), marks: true, mode: ScanMode::Arguments, until: None };
+    let all = Filter::all();
+    let reader = JobReader::new(desk, budget, &all, ScanMode::Arguments);
     let mut counted = ValueBars::default();
     reader
         .read(std::slice::from_ref(filter), usize::MAX, &mut |_| (), &mut |entry, job| {
@@ -120,8 +120,8 @@ pub async fn sample_values(
     most: usize,
     budget: &Budget,
 ) -> Result<ValueCounts, SourceError> {
-    let reader =
-        JobReader { desk, budget, chosen: &Filter::all(), marks: true, mode: ScanMode::Arguments, until: None };
+    let all = Filter::all();
+    let reader = JobReader::new(desk, budget, &all, ScanMode::Arguments);
     let mut counts = ValueCounts::default();
     reader.read(std::slice::from_ref(filter), most, &mut |_| (), &mut |_, job| counts.add(job)).await?;
     Ok(counts)

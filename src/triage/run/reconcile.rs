@@ -92,11 +92,11 @@ impl Reconciler<'_> {
         let mut doubtful = Vec::new();
         for id in ids {
             match states.get(id) {
-                // Brought back to the state that it was frozen with: only what was kept tells the two apart.
                 // Its state is the same before and after: only the arguments tell the two apart.
                 Some(_) if self.context.run.intent.action.edits() => {
                     doubtful.push((id.clone(), JobResult::Failed(reason.into())));
                 }
+                // Brought back to the state that it was frozen with: only what was kept tells the two apart.
                 _ if self.context.run.intent.action.needs_kept() => {
                     doubtful.push((id.clone(), JobResult::Failed(reason.into())));
                 }
