@@ -176,6 +176,20 @@ pub struct Clause {
     pub any: Vec<Test>,
 }
 
+impl Clause {
+    /// Whether it says which states are meant. Without such a clause a filter is for dead jobs.
+    pub fn names_states(&self) -> bool {
+        matches!(self.key, Key::State | Key::Native) || self.names_jobs()
+    }
+
+    /// Whether it names jobs, each by its key: whatever state they are in, they are meant. What keys look like, or which they
+    /// are not, names none.
+    pub fn names_jobs(&self) -> bool {
+        let is_key = |test: &Test| matches!(test, Test::Text(Pattern::Equals(_)));
+        self.key == Key::Id && !self.negated && self.any.iter().all(is_key)
+    }
+}
+
 /// One term as it was written, with what it means.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Term {

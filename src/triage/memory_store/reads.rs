@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::data::{Data, number};
 use crate::domain::facet::Facet;
-use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, RowSubject, Test};
+use crate::domain::filter::{Clause, CompiledFilter, Filter, RowSubject};
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobRow, State};
 use crate::domain::text::Untrusted;
@@ -37,19 +37,9 @@ struct Passes {
     is_of_dead: bool,
 }
 
-/// Whether a clause says which states are meant, or which jobs.
-fn names_state(clause: &Clause) -> bool {
-    let is_id = |test: &Test| matches!(test, Test::Text(Pattern::Equals(id)) if !id.is_empty());
-    match clause.key {
-        Key::State | Key::Native => true,
-        Key::Id => !clause.negated && clause.any.iter().all(is_id),
-        _ => false,
-    }
-}
-
 impl Passes {
     fn new(filter: &Filter, now: Timestamp) -> Self {
-        let is_of_dead = !filter.clauses().iter().any(names_state);
+        let is_of_dead = !filter.clauses().iter().any(Clause::names_states);
         Self { filter: filter.without_ledger_terms().compile(now), is_of_dead }
     }
 

@@ -51,7 +51,6 @@ impl<'a> WhereClause<'a> {
         let filter = &filter.resolve(now);
         let clauses = filter.clauses().iter().filter(|c| !c.key.is_of_ledger());
         let (exact, loose): (Vec<Clause>, Vec<Clause>) = clauses.cloned().partition(|c| is_exact(layout, c));
-        let names_states = |c: &Clause| matches!(c.key, Key::State | Key::Native) || names_jobs(c);
         let mut extras = Extras::default();
         for clause in &loose {
             match &clause.key {
@@ -61,7 +60,7 @@ impl<'a> WhereClause<'a> {
             }
         }
         let rest = (!loose.is_empty()).then(|| filter.compile_only(now, |c| loose.contains(c)));
-        let dead_only = !filter.clauses().iter().any(names_states);
+        let dead_only = !filter.clauses().iter().any(Clause::names_states);
         Self { layout, exact, loose, dead_only, condition: Condition::new(layout), rest, extras }
     }
 
@@ -84,7 +83,7 @@ impl<'a> WhereClause<'a> {
 
     /// Whether the primary key decides: then no scan is ever long.
     pub(crate) fn by_key(&self) -> bool {
-        self.exact.iter().any(names_jobs)
+        self.exact.iter().any(Clause::names_jobs)
     }
 
     /// Whether the database reads what a job brought along, for which there is no index as a rule.
@@ -241,13 +240,6 @@ pub(crate) fn has_span(layout: &Layout, clauses: &[Clause]) -> bool {
 /// Whether the database reads for it what a job brought along.
 fn is_of_payload(clause: &Clause) -> bool {
     matches!(clause.key, Key::Message | Key::Word | Key::Arg(_))
-}
-
-/// Whether a clause names jobs, each by its key: whatever state they are in, they are meant. What keys look like, or which
-/// they are not, names none.
-fn names_jobs(clause: &Clause) -> bool {
-    let is_key = |test: &Test| matches!(test, Test::Text(Pattern::Equals(_)));
-    clause.key == Key::Id && !clause.negated && clause.any.iter().all(is_key)
 }
 
 /// Whether every database judges a clause as the filter language does.
