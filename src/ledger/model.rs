@@ -242,12 +242,10 @@ impl Run {
     /// What it did, in few words: `replayed 9 of 10`.
     pub fn effect(&self) -> String {
         let (action, tally) = (self.intent.action, &self.tally);
-        match self.state {
-            RunState::Freezing | RunState::Planned | RunState::Dismissed => {
-                format!("{action} of {}", jobs(tally.planned))
-            }
-            _ if tally.done == tally.planned => format!("{} {}", action.done_word(), grouped(tally.done)),
-            _ => format!("{} {} of {}", action.done_word(), grouped(tally.done), grouped(tally.planned)),
+        match tally.done == tally.planned {
+            _ if !self.is_confirmed() => format!("{action} of {}", jobs(tally.planned)),
+            true => format!("{} {}", action.done_word(), grouped(tally.done)),
+            false => format!("{} {} of {}", action.done_word(), grouped(tally.done), grouped(tally.planned)),
         }
     }
 

@@ -50,6 +50,11 @@ impl ArgumentsDocument {
         let (before, after) = (self.text.get(..self.span.start), self.text.get(self.span.end..));
         [before.unwrap_or_default(), arguments, after.unwrap_or_default()].concat()
     }
+
+    /// What is written of the job whose document this is, so that the column holds `edited`.
+    pub fn edit(&self, id: &JobId, edited: String) -> ArgumentsEdit {
+        ArgumentsEdit { id: id.clone(), path: self.path.clone(), original: self.text.clone(), edited }
+    }
 }
 
 /// What is written of one job, as it was computed before anything was confirmed.

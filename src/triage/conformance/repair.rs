@@ -92,9 +92,7 @@ async fn in_lists(
     let stored = editor.stored_forms(&edited, budget).await.map_err(|e| e.to_string())?;
     let mut edits = Vec::new();
     for ((id, document), edited) in found.iter().zip(stored) {
-        let edited = edited.map_err(|why| format!("{}: {why}", named(id)))?;
-        let (path, original) = (document.path().to_owned(), document.text().to_owned());
-        edits.push(ArgumentsEdit { id: id.clone(), path, original, edited });
+        edits.push(document.edit(id, edited.map_err(|why| format!("{}: {why}", named(id)))?));
     }
     Ok(edits)
 }

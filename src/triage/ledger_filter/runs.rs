@@ -11,7 +11,7 @@ use crate::domain::filter::{Clause, Filter, Key, LAST_RUN, Pattern, Test};
 use crate::domain::job::{JobId, State};
 use crate::domain::outcome::{OutcomeKind, OutcomeTest};
 use crate::domain::text::Clean;
-use crate::ledger::{Ledger, Run, RunId, RunState};
+use crate::ledger::{Ledger, Run, RunId};
 use crate::store::{Budget, Result, SourceError};
 use crate::triage::StoreContext;
 use crate::triage::freeze::PlanError;
@@ -211,7 +211,7 @@ impl StoreContext {
                 "run {id} is of {source} ({store}): open that source for its jobs"
             )));
         }
-        if matches!(run.state, RunState::Freezing | RunState::Planned | RunState::Dismissed) {
+        if !run.is_confirmed() {
             return Err(SourceError::Input(format!("run {id} was not started: it has touched no job")));
         }
         let here = self.store.identity(budget).await?;

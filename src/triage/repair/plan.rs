@@ -143,10 +143,7 @@ impl EditPlanner {
                 // The server's words may quote what it was given.
                 Err(_) => Outcome::Failed("the column cannot hold the result".to_owned()),
                 Ok(form) if form == document.text() => Outcome::Unchanged,
-                Ok(edited) => {
-                    let (path, original) = (document.path().to_owned(), document.text().to_owned());
-                    Outcome::Changed(ArgumentsEdit { id: id.clone(), path, original, edited }, changes)
-                }
+                Ok(edited) => Outcome::Changed(document.edit(&id, edited), changes),
             };
             outcomes.insert(id, outcome);
         }

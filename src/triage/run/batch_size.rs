@@ -83,7 +83,7 @@ impl RateLimit {
 
     /// Keeps to another rate from now on.
     pub(super) fn set(&mut self, rate: Option<f64>) {
-        self.rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0);
+        self.rate = Self::new(rate).rate;
     }
 
     /// The jobs a second that it keeps to.
