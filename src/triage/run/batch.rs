@@ -19,7 +19,7 @@ use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::repair::ArgumentsEdit;
 use crate::domain::time::Timestamp;
-use crate::ledger::{CompletedBatch, LedgerError, Run};
+use crate::ledger::{CompletedBatch, LedgerError};
 use crate::store::{Applied, Batch, Deliver, Interrupted, SourceError, Standing};
 use crate::triage::repair::RunEdits;
 use crate::triage::validate::Validate;
@@ -87,6 +87,8 @@ pub(super) struct BatchApplier<'a> {
     /// The latest death among the jobs of the run; `None` where that says nothing.
     pub(super) died_by: Option<Timestamp>,
     pub(super) schedule: Schedule,
+    /// What is written of the arguments of its jobs, where they change.
+    pub(super) edits: Option<RunEdits>,
 }
 
 impl<'a> BatchApplier<'a> {
@@ -98,6 +100,7 @@ impl<'a> BatchApplier<'a> {
             destination: deliver.map(|to| Arc::new(DeliveryMonitor::new(to))),
             died_by: None,
             schedule: Schedule::default(),
+            edits: None,
         }
     }
 
@@ -181,21 +184,14 @@ impl<'a> BatchApplier<'a> {
 
     /// Applies the action; where arguments change, in parts whose texts fit into memory.
     pub(super) async fn apply(&self, ids: &[JobId], part: &BatchPart) -> Applied {
-        match self.apply_edits(ids, part).await {
-            Ok(Some(applied)) => applied,
-            Ok(None) => self.apply_part(ids, part, Arc::default()).await,
-            Err(error) => {
-                let error = SourceError::Input(format!("what is to be written cannot be read: {error}"));
-                Applied { outcomes: Vec::new(), broke: Some(error.into()) }
-            }
-        }
+        let Some(edits) = &self.edits else { return self.apply_part(ids, part, Arc::default()).await };
+        self.apply_edits(edits, ids, part).await.unwrap_or_else(|error| {
+            let error = SourceError::Input(format!("what is to be written cannot be read: {error}"));
+            Applied { outcomes: Vec::new(), broke: Some(error.into()) }
+        })
     }
 
-    async fn apply_edits(&self, ids: &[JobId], part: &BatchPart) -> Result<Option<Applied>, LedgerError> {
-        let Run { id, intent, .. } = self.context.run;
-        let Some(edits) = RunEdits::of(self.context.ledger, id, (intent.action, &intent.options)).await? else {
-            return Ok(None);
-        };
+    async fn apply_edits(&self, edits: &RunEdits, ids: &[JobId], part: &BatchPart) -> Result<Applied, LedgerError> {
         let mut all = Applied::default();
         for ids in edits.parts(ids).await? {
             let applied = self.apply_part(&ids, part, edits.get(&ids).await?).await;
@@ -205,7 +201,7 @@ impl<'a> BatchApplier<'a> {
                 break;
             }
         }
-        Ok(Some(all))
+        Ok(all)
     }
 
     async fn apply_part(&self, ids: &[JobId], part: &BatchPart, edits: Arc<[ArgumentsEdit]>) -> Applied {

@@ -19,6 +19,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, CohortPart, CompletedBatch, Ledger, LedgerError, Run, RunId, RunState};
 use crate::store::Standing;
 use crate::triage::progress::RunProgress;
+use crate::triage::repair::RunEdits;
 use crate::triage::{StoreContext, undo};
 
 /// Executes a confirmed run, or goes on with one that was stopped or left by a crash, until it ends, is stopped, or
@@ -147,12 +148,11 @@ impl RunExecutor<'_> {
         };
         let spread = self.context.spread().filter(|_| self.context.desk.store.info().capabilities.defers);
         self.applier.schedule = Schedule::new(spread.map(|spread| spread.going_on(reached, Timestamp::now())));
-        self.applier.died_by = self
-            .context
-            .record_until_written(false, || {
-                undo::died_by(self.context.ledger, &self.context.run.id, &self.context.run.intent.options)
-            })
-            .await?;
+        let RunContext { ledger, run: Run { id, intent, .. }, .. } = *self.context;
+        let died_by = || undo::died_by(ledger, id, &intent.options);
+        self.applier.died_by = self.context.record_until_written(false, died_by).await?;
+        let edits = || RunEdits::of(ledger, id, (intent.action, &intent.options));
+        self.applier.edits = self.context.record_until_written(false, edits).await?;
         self.resolve_doubts().await?;
         KeptRowEraser { context: self.context }.erase_again().await?;
         self.replay_canary().await?;

@@ -9,9 +9,8 @@ use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::repair::ArgumentsDocument;
 use crate::domain::text::Untrusted;
-use crate::ledger::{LedgerError, Run};
+use crate::ledger::LedgerError;
 use crate::store::{Applied, Interrupted, Message, SourceError, Standing, StoreExt};
-use crate::triage::repair::RunEdits;
 use crate::triage::validate::{Validate, message};
 
 /// The validator of a run, and how it answers.
@@ -71,9 +70,7 @@ impl BatchApplier<'_> {
 
     /// Puts the arguments that the run writes in the place of those that jobs have.
     async fn show_edited(&self, ids: &[JobId], details: &mut [JobDetail]) -> Result<(), LedgerError> {
-        let Run { id, intent, .. } = self.context.run;
-        let edits = RunEdits::of(self.context.ledger, id, (intent.action, &intent.options)).await?;
-        let Some(edits) = edits else { return Ok(()) };
+        let Some(edits) = &self.edits else { return Ok(()) };
         for part in edits.parts(ids).await? {
             for edit in edits.get(&part).await?.iter() {
                 let written = ArgumentsDocument::at(edit.edited.as_str(), &edit.path);
