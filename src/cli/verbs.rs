@@ -95,6 +95,7 @@ pub fn ask(opened: &OpenedStore, scope: ActionScope, action: Action, options: Op
         reason: args.reason.clone(),
         options: Options { pacing, ..options },
         limit: args.limit,
+        pick: args.pick,
         guard_above: None,
         thresholds: opened.thresholds,
         now: opened.now,

@@ -1,6 +1,7 @@
 //! What an operator asked for apart from the verb and the jobs.
 
 pub mod destination;
+pub mod pick;
 pub mod rate;
 pub mod validator;
 

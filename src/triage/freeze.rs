@@ -1,17 +1,20 @@
 //! Freezing: from a scope to a plan. The ids go into the ledger a step at a time, so that memory stays flat.
 
+mod check_ask;
 mod collect;
 mod rollout_notes;
+mod spread_choice;
 
 use thiserror::Error;
 
+use self::check_ask::{check_ask, unusable};
 pub use self::collect::Missing;
 use self::collect::{CollectedCohort, Freezer, LeftOut, Tell};
 use super::plan::{ActionScope, CohortBreakdown, Plan};
 use super::progress::FreezeProgress;
 use super::repair::{EditPlanner, EditRequest, EvaluatorError, RepairReport};
 use super::replay_limit::{self, times};
-use super::{StoreContext, plan_notes, undo, validate};
+use super::{StoreContext, plan_notes, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
@@ -19,9 +22,10 @@ use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::rollout::canary::CanaryJob;
 use crate::domain::run_options::Options;
+use crate::domain::run_options::pick::Pick;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, CohortStats, Ledger, LedgerError, RunId, RunIntent, Split, Whose};
-use crate::store::{Availability, Budget, Identity, Outdated, SourceError, StoreExt};
+use crate::store::{Budget, Identity, Outdated, SourceError, StoreExt};
 
 /// Values of a split that are listed; the rest is summed up.
 const SHARES: usize = 8;
@@ -39,8 +43,10 @@ pub struct Ask {
     pub reason: Option<String>,
     /// What was asked for beside verb and jobs.
     pub options: Options,
-    /// Jobs at the most, the newest first; the rest is left out of the plan.
+    /// Jobs at the most; the rest is left out of the plan.
     pub limit: Option<u64>,
+    /// Which jobs these are.
+    pub pick: Pick,
     /// More jobs than this are replayed with an automatic stop, where no rule was asked for and outcomes can be told.
     pub guard_above: Option<u64>,
     /// From where on the number must be typed, and how often a job may have been replayed.
@@ -60,6 +66,7 @@ impl Ask {
             reason: None,
             options: Options::default(),
             limit: None,
+            pick: Pick::default(),
             guard_above: None,
             thresholds: Thresholds::default(),
             now,
@@ -146,60 +153,6 @@ pub async fn freeze(
     frozen(desk, ledger, ask, budget, &mut on_progress).await
 }
 
-/// Refuses what cannot be done here; returns what is to be said of the action, and which database it is.
-async fn check_ask(
-    desk: &StoreContext,
-    ledger: &Ledger,
-    ask: &mut Ask,
-    budget: &Budget,
-) -> Result<(Vec<String>, Option<Identity>), PlanError> {
-    if let ActionScope::Undo(run, _) = &ask.scope {
-        // Where its jobs went then counts, and not where jobs go now.
-        let undone = ledger.runs().get(run).await?;
-        let is_ours = undone.is_of(&desk.source, &desk.store_name());
-        if let Some(reason) = undo::unreachable(desk.store.info(), &undone).filter(|_| is_ours) {
-            return Err(PlanError::Disabled(reason));
-        }
-    }
-    let notes = match desk.store.info().availability(ask.action) {
-        Availability::Ready { notes } => notes,
-        Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
-    };
-    let database = desk.store.identity(budget).await?;
-    if let ActionScope::Undo(run, _) | ActionScope::Run(run, _) = &ask.scope {
-        let earlier = ledger.runs().get(run).await?;
-        if matches!(ask.scope, ActionScope::Undo(..)) {
-            undo::check(desk, &earlier, ask.action)?;
-            ask.options.undoes = Some(run.0.clone());
-            if !ask.action.edits() {
-                // What a replay changed first is changed back with it.
-                ask.options.repair.clone_from(&earlier.intent.options.repair);
-            }
-            if ask.action == Action::Recall {
-                // A job that is untouched has the attempts that its replay gave it.
-                ask.options.attempts = earlier.intent.options.attempts;
-            }
-        }
-        if let Some(reason) = earlier.strays(database.as_ref()) {
-            return Err(PlanError::Disabled(reason));
-        }
-    }
-    // The changes are computed before anything is confirmed; the expression is for the record alone.
-    if let Some(edit) = &ask.edit {
-        ask.options.repair = Some(desk.redactor.prose(&edit.expression).into_owned());
-    }
-    if let Some(reason) = ask.options.validate.as_ref().and_then(validate::unstartable) {
-        return Err(PlanError::Disabled(reason));
-    }
-    if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
-        return Err(PlanError::Disabled(reason));
-    }
-    if let Some(reason) = rollout_notes::refusal(desk, ask) {
-        return Err(PlanError::Disabled(reason));
-    }
-    Ok((notes, database))
-}
-
 async fn frozen(
     desk: &StoreContext,
     ledger: &Ledger,
@@ -265,15 +218,6 @@ async fn frozen(
             let _ = ledger.runs().dismiss(&run, ask.now).await;
             Err(error)
         }
-    }
-}
-
-/// What a store says before anything is chosen: that the action cannot be used as the tables stand, or that it failed.
-fn unusable(error: SourceError) -> PlanError {
-    match error {
-        SourceError::Input(reason) => PlanError::Disabled(reason),
-        SourceError::Outdated(table) => PlanError::Outdated(table),
-        error => error.into(),
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn warnings(ask: &Ask, split: &Split, missing: &Missing, count: u64) 
     let expected = ask.action.profile().usual_state();
     let mut warnings = Vec::new();
     if let Some(limit) = ask.limit.filter(|limit| count >= *limit) {
-        warnings.push(format!("limited to {}, the newest first: more may match", grouped(limit)));
+        warnings.push(format!("limited to {}, {}: more may match", grouped(limit), ask.pick.phrase()));
     }
     if purges_dead(ask.action, split) {
         let dead: u64 = split.by_state.iter().filter(|(state, _)| *state == State::Dead).map(|(_, n)| n).sum();

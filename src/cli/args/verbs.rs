@@ -9,6 +9,7 @@ use super::commands::age;
 use super::{FilterArg, OutputArg};
 use crate::domain::job::State;
 use crate::domain::rollout::{Rollout, parse_canary, parse_share};
+use crate::domain::run_options::pick::{Pick, parse_pick};
 use crate::domain::run_options::rate::parse_rate;
 use crate::domain::run_options::validator::Validator;
 use crate::domain::run_options::{Attempts, parse_attempts, parse_batch, parse_limit, parse_queue};
@@ -148,9 +149,12 @@ pub struct PlanArgs {
     /// Why, for the ledger.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// Jobs at the most, the newest first.
+    /// Jobs at the most, the newest first unless `--pick` says which.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_limit)]
     pub limit: Option<u64>,
+    /// Which jobs `--limit` takes: the newest, the oldest, or up to 500 spread over errors, classes, queues and age.
+    #[arg(long, requires = "limit", value_name = "WHICH", default_value_t, value_parser = Choice::new(Pick::ALL.map(Pick::word), parse_pick))]
+    pub pick: Pick,
     /// Jobs at the most in a time: `200/s`, `12000/m`.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = parse_rate)]
     pub rate: Option<f64>,

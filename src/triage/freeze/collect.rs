@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 
+use super::spread_choice::{JobLimit, SpreadChoice};
 use super::{Ask, PlanError};
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
@@ -16,12 +17,11 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
 use crate::domain::redact::Masker;
 use crate::domain::repair::ArgumentsEdit;
-use crate::domain::rollout::canary::{CanaryJob, CanaryPicker};
+use crate::domain::rollout::canary::CanaryJob;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CohortPart, CohortStats, Ledger, RunId};
 use crate::store::{
-    Budget, Cursor, Entry, Frozen, Identity, Ineligible, Page, PageQuery, ScanMode, Scanned, SourceError, Store,
-    StoreExt,
+    Budget, Cursor, Frozen, Identity, Ineligible, Page, PageQuery, ScanMode, Scanned, SourceError, Store, StoreExt,
 };
 use crate::triage::ledger_filter::{RunRows, RunTerms};
 use crate::triage::plan::ActionScope;
@@ -50,8 +50,7 @@ pub(super) struct Freezer<'a> {
     run: &'a RunId,
     action: Action,
     budget: &'a Budget,
-    /// Jobs that may still be added.
-    left: u64,
+    limit: JobLimit,
     gathered: Vec<Frozen>,
     collected: CollectedCohort,
     told: ProgressReporter<'a>,
@@ -80,41 +79,9 @@ pub(super) struct CollectedCohort {
     /// The jobs that are replayed first, where that was asked for.
     pub canary: Vec<CanaryJob>,
     /// Their choice, while the cohort grows.
-    choice: Option<CanaryChoice>,
+    choice: Option<SpreadChoice>,
     /// What computes the changed arguments, where some change.
     pub planner: Option<EditPlanner>,
-}
-
-/// The choice of canary jobs, while the cohort grows.
-struct CanaryChoice {
-    /// Places at the start of the run that are left to them.
-    reserved: i64,
-    picker: CanaryPicker,
-    /// The rows that were read last, of which some become part of the cohort.
-    rows: HashMap<JobId, CanaryJob>,
-}
-
-impl CanaryChoice {
-    fn of(ask: &Ask) -> Option<Self> {
-        let n = ask.options.rollout?.canary?;
-        let picker = CanaryPicker::new(usize::try_from(n).unwrap_or(usize::MAX));
-        Some(Self { reserved: i64::try_from(n).unwrap_or(i64::MAX), picker, rows: HashMap::new() })
-    }
-
-    fn read(&mut self, entries: &[Entry]) {
-        self.rows.extend(entries.iter().map(|entry| (entry.row.id.clone(), CanaryJob::of(0, &entry.row))));
-    }
-
-    /// These jobs become part of the cohort, behind `before` others.
-    fn take(&mut self, jobs: &[Frozen], before: u64) {
-        let first = self.reserved + 1 + i64::try_from(before).unwrap_or(i64::MAX);
-        for (job, place) in jobs.iter().zip(first..) {
-            if let Some(known) = self.rows.remove(&job.id) {
-                self.picker.add(&CanaryJob { place, ..known });
-            }
-        }
-        self.rows.clear();
-    }
 }
 
 /// Jobs of a scope that are not in the cohort.
@@ -192,9 +159,9 @@ impl<'a> Freezer<'a> {
             run,
             action: ask.action,
             budget,
-            left: ask.limit.unwrap_or(u64::MAX),
+            limit: JobLimit::of(ask),
             gathered: Vec::new(),
-            collected: CollectedCohort { choice: CanaryChoice::of(ask), ..CollectedCohort::default() },
+            collected: CollectedCohort { choice: SpreadChoice::of_canary(ask), ..CollectedCohort::default() },
             told: ProgressReporter { progress: NOTHING, tell: on_progress },
             guard: ReplayLimit::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
             masker: Masker::new(Arc::clone(&desk.redactor)),
@@ -228,7 +195,7 @@ impl<'a> Freezer<'a> {
         self.write(0).await?;
         self.collected.left_out.missing = missing;
         self.collected.left_out.barred = self.guard.barred;
-        self.collected.canary = self.collected.choice.take().map(|canary| canary.picker.choose()).unwrap_or_default();
+        self.collected.canary = self.collected.choice.take().map(|canary| canary.choose()).unwrap_or_default();
         Ok(self.collected)
     }
 
@@ -242,16 +209,23 @@ impl<'a> Freezer<'a> {
         // What only the ledger knows it judges; the store is asked for the rest.
         let asked = asked.without_ledger_terms();
         let mut next = Some(Cursor::Start);
-        while let Some(cursor) = next.filter(|_| self.left > 0) {
+        while let Some(cursor) = next.filter(|_| self.limit.left > 0) {
             // The source reads on while what it read is looked at and written down, which takes a processor as much as reading.
             let (into, steps) = mpsc::channel(AHEAD);
             let mut reading = JoinSet::new();
             let store = Arc::clone(&self.desk.store);
-            let mode = if self.collected.choice.is_some() { ScanMode::CohortRows } else { ScanMode::Cohort };
-            reading.spawn(read_on(store, (asked.clone(), mode), cursor, self.left, self.budget.clone(), into));
+            let needs_rows = self.collected.choice.is_some() || self.limit.sample.is_some();
+            let mode = if needs_rows { ScanMode::CohortRows } else { ScanMode::Cohort };
+            let most = if self.limit.sample.is_some() { u64::MAX } else { self.limit.left };
+            let query = PageQuery { sort: self.limit.sort(), ..PageQuery::cohort(&asked, cursor) };
+            reading.spawn(read_on(store, (query, mode), most, self.budget.clone(), into));
             (next, ()) = tokio::try_join!(ended(reading), self.write_down(filter, terms.as_ref(), steps))?;
         }
-        Ok(Missing::default())
+        match self.limit.sample.take() {
+            // What was chosen may have left its place since it was read.
+            Some(sample) => self.named(&sample.choose_in_order(), 0).await,
+            None => Ok(Missing::default()),
+        }
     }
 
     async fn write_down(
@@ -262,8 +236,8 @@ impl<'a> Freezer<'a> {
     ) -> Result<(), PlanError> {
         while let Some(Page { entries, scanned, .. }) = steps.recv().await {
             self.check()?;
-            if let Some(canary) = &mut self.collected.choice {
-                canary.read(&entries);
+            if let Some(choice) = self.limit.sample.as_mut().or(self.collected.choice.as_mut()) {
+                choice.read(&entries);
             }
             let jobs: Vec<Frozen> = entries.into_iter().map(Frozen::of).collect();
             let Scanned { rows, share } = scanned.unwrap_or(Scanned { rows: jobs.len() as u64, share: 0.0 });
@@ -278,8 +252,16 @@ impl<'a> Freezer<'a> {
             self.leave_unfit(&mut jobs, by_state).await?;
             self.told.progress.examined += rows;
             self.told.progress.share = share;
-            self.take(jobs).await?;
-            self.write(GATHER).await?;
+            match &mut self.limit.sample {
+                Some(sample) => {
+                    sample.take(&jobs);
+                    (self.told.tell)(self.told.progress);
+                }
+                None => {
+                    self.take(jobs).await?;
+                    self.write(GATHER).await?;
+                }
+            }
         }
         Ok(())
     }
@@ -300,7 +282,9 @@ impl<'a> Freezer<'a> {
                 canary.read(&found);
             }
             self.told.progress.examined += chunk.len() as u64;
-            self.told.progress.share = (self.told.progress.examined as f32 / of.max(1) as f32).min(1.0);
+            if of > 0 {
+                self.told.progress.share = (self.told.progress.examined as f32 / of as f32).min(1.0);
+            }
             let jobs = self.guard.pass(None, found.into_iter().map(Frozen::of).collect()).await?;
             self.add(jobs, true).await?;
         }
@@ -366,10 +350,11 @@ impl<'a> Freezer<'a> {
     /// Those of these jobs whose arguments change, where some are to; what is written of them goes into the ledger.
     async fn edit(&mut self, jobs: Vec<Frozen>) -> Result<Vec<Frozen>, PlanError> {
         let Some(planner) = &mut self.collected.planner else { return Ok(jobs) };
-        let planned = planner.plan(self.desk, jobs, self.left, self.budget).await.map_err(|error| match error {
-            PlanEditError::Store(error) => PlanError::Store(error),
-            PlanEditError::Evaluator(error) => PlanError::Evaluator(error),
-        })?;
+        let planned =
+            planner.plan(self.desk, jobs, self.limit.left, self.budget).await.map_err(|error| match error {
+                PlanEditError::Store(error) => PlanError::Store(error),
+                PlanEditError::Evaluator(error) => PlanError::Evaluator(error),
+            })?;
         let (jobs, edits): (Vec<Frozen>, Vec<ArgumentsEdit>) = planned.into_iter().unzip();
         self.ledger.edits().add(self.run, &edits).await?;
         Ok(jobs)
@@ -377,9 +362,9 @@ impl<'a> Freezer<'a> {
 
     async fn take(&mut self, jobs: Vec<Frozen>) -> Result<(), PlanError> {
         let mut jobs = self.edit(jobs).await?;
-        jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+        jobs.truncate(usize::try_from(self.limit.left).unwrap_or(usize::MAX));
         if let Some(canary) = &mut self.collected.choice {
-            canary.take(&jobs, self.told.progress.frozen);
+            canary.take(&jobs);
         }
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
         for (caution, jobs) in self.desk.store.plan().cautions(self.action, &ids, self.budget).await? {
@@ -389,7 +374,7 @@ impl<'a> Freezer<'a> {
         for class in jobs.iter_mut().flat_map(|job| [&mut job.error_class, &mut job.job_class]) {
             *class = class.take().map(|class| self.masker.text(class));
         }
-        self.left -= jobs.len() as u64;
+        self.limit.left -= jobs.len() as u64;
         self.told.progress.frozen += jobs.len() as u64;
         self.collected.census.add(&jobs);
         self.gathered.extend(jobs);
@@ -400,7 +385,7 @@ impl<'a> Freezer<'a> {
     /// Writes what was gathered where it is `enough`.
     async fn write(&mut self, enough: usize) -> Result<(), PlanError> {
         if self.gathered.len() >= enough.max(1) {
-            let reserved = self.collected.choice.as_ref().map_or(0, |canary| canary.reserved);
+            let reserved = self.collected.choice.as_ref().map_or(0, SpreadChoice::reserved);
             self.ledger.cohorts().add_behind(self.run, reserved, take(&mut self.gathered)).await?;
         }
         Ok(())
@@ -424,15 +409,14 @@ async fn ended(mut reading: JoinSet<Result<Option<Cursor>, PlanError>>) -> Resul
 /// Reads jobs from a cursor on, a step at a time, until there are so many or no more; from where they go on.
 async fn read_on(
     store: Arc<dyn Store>,
-    (filter, mode): (Filter, ScanMode),
-    mut cursor: Cursor,
+    (mut query, mode): (PageQuery, ScanMode),
     most: u64,
     budget: Budget,
     into: Sender<Page>,
 ) -> Result<Option<Cursor>, PlanError> {
     let mut jobs = 0;
     loop {
-        let step = store.scan(PageQuery::cohort(&filter, cursor), mode, &budget).await?;
+        let step = store.scan(query.clone(), mode, &budget).await?;
         jobs += step.entries.len() as u64;
         let next = step.next.clone();
         if into.send(step).await.is_err() {
@@ -440,7 +424,7 @@ async fn read_on(
             return Ok(None);
         }
         match next {
-            Some(next) if jobs < most => cursor = next,
+            Some(next) if jobs < most => query.cursor = next,
             next => return Ok(next),
         }
     }

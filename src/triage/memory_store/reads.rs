@@ -1,5 +1,6 @@
 //! What the store in memory is asked for: rows in order, and counts.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -50,16 +51,26 @@ impl Passes {
 }
 
 impl Data {
-    /// A page in the order of the list, newest first.
+    /// A page in the order of time.
     pub(super) fn page(&self, query: &PageQuery) -> Page {
         let passes = Passes::new(&query.filter, self.clock);
-        let newest_first = self.rows.keys().rev().filter_map(|id| self.row(*id));
-        let passing: Vec<JobRow> = newest_first.filter(|row| passes.lets_in(row)).collect();
-        let before = |place: &Position| passing.iter().take_while(|row| number(&row.id) > number(&place.id)).count();
+        let descending = query.sort.descending;
+        let oldest_first = self.rows.keys().filter_map(|id| self.row(*id));
+        let mut passing: Vec<JobRow> = oldest_first.filter(|row| passes.lets_in(row)).collect();
+        if descending {
+            passing.reverse();
+        }
+        let precedes = |row: &JobRow, place: &Position| match number(&row.id).cmp(&number(&place.id)) {
+            Ordering::Greater => descending,
+            Ordering::Less => !descending,
+            Ordering::Equal => false,
+        };
+        let before = |place: &Position| passing.iter().take_while(|row| precedes(row, place)).count();
         let range = match &query.cursor {
             Cursor::Start => 0..passing.len().min(query.limit),
             Cursor::After(place) | Cursor::Unordered(Unordered { beyond: place, .. }) => {
-                let from = passing.iter().take_while(|row| number(&row.id) >= number(&place.id)).count();
+                let is_up_to = |row: &&JobRow| precedes(row, place) || row.id == place.id;
+                let from = passing.iter().take_while(is_up_to).count();
                 from..passing.len().min(from + query.limit)
             }
             Cursor::End => passing.len().saturating_sub(query.limit)..passing.len(),

@@ -11,6 +11,7 @@ use crate::domain::job::JobId;
 use crate::domain::load_share::LoadShare;
 use crate::domain::redact::Redactor;
 use crate::domain::run_options::Options;
+use crate::domain::run_options::pick::Pick;
 use crate::domain::time::Timestamp;
 use crate::domain::time::zone::Zone;
 use crate::ledger::RunId;
@@ -107,8 +108,10 @@ pub enum Request {
         action: Action,
         /// Which jobs.
         scope: ActionScope,
-        /// Jobs at the most, the newest first.
+        /// Jobs at the most.
         limit: Option<u64>,
+        /// Which jobs these are.
+        pick: Pick,
         /// Pace, queue and attempts.
         options: Box<Options>,
         /// Why, in the operator's words.

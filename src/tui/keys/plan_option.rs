@@ -5,6 +5,8 @@
 pub enum PlanOption {
     /// How many jobs.
     Limit,
+    /// Which ones these are.
+    Pick,
     /// How fast.
     Rate,
     /// Over which time they are due.
@@ -25,8 +27,9 @@ pub enum PlanOption {
 
 impl PlanOption {
     /// All, in the order of the lines.
-    pub const ALL: [PlanOption; 9] = [
+    pub const ALL: [PlanOption; 10] = [
         PlanOption::Limit,
+        PlanOption::Pick,
         PlanOption::Rate,
         PlanOption::Spread,
         PlanOption::Queue,
@@ -41,6 +44,7 @@ impl PlanOption {
     pub fn title(self) -> &'static str {
         match self {
             Self::Limit => "limit",
+            Self::Pick => "pick",
             Self::Rate => "rate",
             Self::Spread => "due",
             Self::Queue => "queue",
@@ -56,6 +60,7 @@ impl PlanOption {
     pub fn flag(self) -> &'static str {
         match self {
             Self::Limit => "--limit",
+            Self::Pick => "--pick",
             Self::Rate => "--rate",
             Self::Spread => "--spread",
             Self::Queue => "--to-queue",

@@ -177,7 +177,12 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["n", "Esc", "q", "Ctrl-c"], &[Plan], KeyCommand::No, "", 0, "Dismiss the plan: nothing is touched."),
     bind(&["Down", "j"], &[Plan], KeyCommand::Down, "", 0, "Scroll."),
     bind(&["Up", "k"], &[Plan], KeyCommand::Up, "", 0, "Scroll."),
-    change(&["l"], PlanOption::Limit, "Change how many jobs are replayed, the newest first."),
+    change(&["l"], PlanOption::Limit, "Change how many jobs are replayed."),
+    change(
+        &["o"],
+        PlanOption::Pick,
+        "Take the newest jobs, the oldest, or some of every kind, where there is a limit.",
+    ),
     change(&["r"], PlanOption::Rate, "Change how many jobs a second are replayed."),
     change(&["s"], PlanOption::Spread, "Change over which time the jobs are spread."),
     change(&["t"], PlanOption::Queue, "Change the target queue."),

@@ -164,10 +164,10 @@ impl Session {
                 Err(e) => Err(e),
             }),
             Request::Contrast(query) => Reply::Contrast(Box::new(self.contrast(query, going).await)),
-            Request::Plan { action, scope, limit, options, reason, is_guarded } => {
+            Request::Plan { action, scope, limit, pick, options, reason, is_guarded } => {
                 let guard_above = is_guarded.then_some(GUARD_ABOVE);
-                let ask =
-                    Ask { limit, options: *options, reason, guard_above, ..Ask::new(scope, action, Timestamp::now()) };
+                let ask = Ask::new(scope, action, Timestamp::now());
+                let ask = Ask { limit, pick, options: *options, reason, guard_above, ..ask };
                 Reply::Planned(Box::new(self.plan(ask, going).await))
             }
             Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),

@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::*;
 use crate::domain::outcome::ReplayOutcome;
 use crate::domain::rollout::{Rollout, RolloutPhase};
+use crate::domain::run_options::pick::Pick;
 use crate::triage::memory_store::Data;
 
 const JOBS: u64 = 1_000;
@@ -247,6 +248,37 @@ async fn a_run_that_is_killed_in_any_phase_goes_on_in_it_and_no_job_runs_twice()
             0 => assert_eq!(bench.live(), everything),
             _ => assert!(receipt.halted.is_some_and(|why| why.starts_with("died again")), "the rule holds"),
         }
+    }
+}
+
+#[tokio::test]
+async fn a_limit_takes_the_jobs_that_were_asked_for() {
+    let picked = async |pick: Pick, limit: Option<u64>, scope: ActionScope| {
+        let bench = Bench::new(JOBS).await;
+        let ask = Ask { pick, limit, ..Ask::new(scope, Action::Replay, Timestamp(1_795_144_329_000_000)) };
+        let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await?;
+        let jobs = bench.ledger.cohorts().jobs(&plan.run, CohortPart::All, 0, 1_000).await.unwrap();
+        let ids: Vec<u64> = jobs.iter().map(|job| job.id.as_str().parse().unwrap()).collect();
+        Ok::<_, PlanError>((ids, plan.warnings.join(" ")))
+    };
+    let all = || ActionScope::Filter(Filter::all());
+    assert_eq!(picked(Pick::Newest, Some(3), all()).await.unwrap().0, [999, 998, 997]);
+    let (oldest, warning) = picked(Pick::Oldest, Some(20), all()).await.unwrap();
+    assert_eq!(oldest, (0..20).collect::<Vec<_>>());
+    assert!(warning.contains("limited to 20, the oldest first"), "{warning}");
+    let (spread, _) = picked(Pick::Spread, Some(10), all()).await.unwrap();
+    assert_eq!((spread.len(), spread[0], spread[9]), (10, 999, 0), "{spread:?}");
+    assert!(spread.iter().any(|id| id % 2 == 0) && spread.iter().any(|id| id % 2 == 1), "both errors: {spread:?}");
+    assert!(spread.windows(2).all(|pair| pair[0] > pair[1] && pair[0] - pair[1] < 400), "{spread:?}");
+    let few = ActionScope::Filter(Filter::all());
+    assert_eq!(picked(Pick::Spread, Some(500), few).await.unwrap().0.len(), 500);
+    for (pick, limit, scope) in [
+        (Pick::Oldest, None, all()),
+        (Pick::Spread, Some(501), all()),
+        (Pick::Oldest, Some(1), ActionScope::Jobs(vec![JobId::new("1")])),
+    ] {
+        let refused = picked(pick, limit, scope).await;
+        assert!(matches!(refused, Err(PlanError::Disabled(_))), "{refused:?}");
     }
 }
 

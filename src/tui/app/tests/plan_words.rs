@@ -1,6 +1,7 @@
 //! Words behind a verb after `:`.
 
 use super::*;
+use crate::domain::run_options::pick::Pick;
 
 /// What is planned, with its limit, pace and reason; or what is said instead.
 fn planned(console: &Console) -> String {
@@ -33,6 +34,31 @@ fn a_number_behind_a_verb_is_a_limit_and_never_a_reason() {
     assert_eq!(typed("replay fixed"), "1 jobs, limit None, , reason Some(\"fixed\")");
     assert!(typed("replay 10%").contains("no number of jobs"));
     assert!(typed("discard --spread 5m").contains("no option of discard"));
+}
+
+#[test]
+fn the_jobs_that_a_number_takes_are_picked_by_a_word_or_a_key() {
+    let picked = |console: &Console| match console.request(Slot::Act) {
+        Some(Request::Plan { limit, pick, .. }) => (*limit, *pick),
+        other => panic!("no plan: {other:?}"),
+    };
+    let mut console = Console::with_jobs(5);
+    console.keys(":").text("replay 3 oldest").keys("Enter");
+    assert_eq!(picked(&console), (Some(3), Pick::Oldest));
+    console.plan(3, Confirm::Yes).wait(LONG_ENOUGH).keys("c");
+    let Overlay::Plan(dialog) = &console.model.overlay else { panic!("no plan") };
+    let shell = dialog.shell.clone().unwrap_or_default();
+    assert!(shell.contains("--limit 3 --pick oldest"), "{shell}");
+    console.keys("o");
+    assert_eq!(picked(&console), (Some(3), Pick::Spread), "the next of them, and another plan at once");
+    let mut console = Console::with_jobs(5);
+    console.keys(":").text("replay all").keys("Enter").plan(5, Confirm::Yes).wait(LONG_ENOUGH).keys("o");
+    let Overlay::Plan(dialog) = &console.model.overlay else { panic!("the plan stands") };
+    assert!(
+        dialog.complaint.as_deref().is_some_and(|why| why.contains("set a limit first (l)")),
+        "{:?}",
+        dialog.complaint
+    );
 }
 
 #[test]

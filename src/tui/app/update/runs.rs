@@ -110,9 +110,9 @@ fn undo_run(model: &mut Model, run: RunId, action: Action, now: Timestamp) -> Ve
 fn freeze(model: &mut Model, action: Action, scope: ActionScope, words: PlanWords) -> Vec<Effect> {
     model.overlay = Overlay::Freezing(None);
     model.runner.words = words.clone();
-    let PlanWords { limit, options, reason, is_unguarded, .. } = words;
+    let PlanWords { limit, pick, options, reason, is_unguarded, .. } = words;
     let (options, is_guarded) = (Box::new(options), !is_unguarded);
-    vec![model.requests.ask(Slot::Act, Request::Plan { action, scope, limit, options, reason, is_guarded })]
+    vec![model.requests.ask(Slot::Act, Request::Plan { action, scope, limit, pick, options, reason, is_guarded })]
 }
 
 /// The jobs that an action is for: the bars in the histogram, the marks, or the job under the cursor.

@@ -106,7 +106,7 @@ fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
         None => words.extend(ids(model, plan)),
     }
     // A repair takes the options of every verb only.
-    let is_taken = |name: &str| expression.is_none() || ["--limit", "--rate", "--batch"].contains(&name);
+    let is_taken = |name: &str| expression.is_none() || ["--limit", "--pick", "--rate", "--batch"].contains(&name);
     let options = plan_form::options(dialog).into_iter().filter(|(name, _)| is_taken(name));
     words.extend(options.flat_map(|(name, value)| [Some(name.to_owned()), value]).flatten());
     if let Some(validate) = plan.options.validate.as_ref().filter(|_| expression.is_none()) {

@@ -1,6 +1,6 @@
 //! The lines of a plan that can be changed: a key, a name, and what it means for these jobs.
 
-use crate::domain::histogram::{grouped, jobs};
+use crate::domain::histogram::jobs;
 use crate::domain::rollout::Percent;
 use crate::domain::run_options::Attempts;
 use crate::domain::run_options::rate::Pacing;
@@ -46,7 +46,7 @@ pub fn lines<'p>(model: &Model, dialog: &PlanDialog, width: usize, is_short: boo
 fn is_shown(dialog: &PlanDialog, option: PlanOption) -> bool {
     let options = &dialog.plan.options;
     match option {
-        PlanOption::Limit => dialog.words.limit.is_some(),
+        PlanOption::Limit | PlanOption::Pick => dialog.words.limit.is_some(),
         PlanOption::Rate => options.pacing.rate.is_some(),
         PlanOption::Spread => options.pacing.spread().is_some(),
         PlanOption::Queue => options.to_queue.is_some(),
@@ -65,7 +65,11 @@ fn meaning(model: &Model, dialog: &PlanDialog, option: PlanOption) -> String {
     match option {
         PlanOption::Limit => match dialog.words.limit {
             None => "all that were selected".to_owned(),
-            Some(limit) => format!("the newest {}", grouped(limit)),
+            Some(limit) => jobs(limit),
+        },
+        PlanOption::Pick => match dialog.words.limit {
+            None => "all of them".to_owned(),
+            Some(_) => dialog.words.pick.phrase().to_owned(),
         },
         PlanOption::Rate => match options.pacing.rate {
             None => "as fast as the database allows".to_owned(),

@@ -5,13 +5,14 @@ use std::borrow::Cow;
 
 use crate::domain::action::Action;
 use crate::domain::rollout::{DEFAULT_LIMIT, Percent};
+use crate::domain::run_options::pick::Pick;
 use crate::domain::time::Timestamp;
 use crate::triage::plan::Plan;
 use crate::tui::app::Effect;
 use crate::tui::app::effect::{Request, Slot};
 use crate::tui::app::model::{Model, Overlay, PlanDialog, Purpose};
 use crate::tui::app::update::{colon_commands, input_line};
-use crate::tui::keys::PlanOption;
+use crate::tui::keys::{KeyCommand, PlanOption};
 
 /// An option with its value, where it takes one.
 pub type OptionWords = (&'static str, Option<String>);
@@ -29,6 +30,15 @@ pub fn options(dialog: &PlanDialog) -> Vec<OptionWords> {
     let mut words: Vec<OptionWords> = Vec::new();
     let mut add = |name, value: Option<String>| words.extend(value.map(|value| (name, Some(value))));
     add("--limit", dialog.words.limit.map(|limit| limit.to_string()));
+    add(
+        "--pick",
+        dialog
+            .words
+            .limit
+            .and(Some(dialog.words.pick))
+            .filter(|pick| *pick != Pick::default())
+            .map(|pick| pick.to_string()),
+    );
     add("--rate", options.pacing.rate.map(|rate| format!("{rate}/s")));
     add("--spread", options.pacing.spread.map(|span| format!("{span}s")));
     add("--batch", options.pacing.batch.map(|batch| batch.to_string()));
@@ -49,6 +59,11 @@ pub fn change(model: &mut Model, option: PlanOption, now: Timestamp) -> Vec<Effe
     let Overlay::Plan(dialog) = &mut model.overlay else { return Vec::new() };
     if !is_form(&dialog.plan) {
         dialog.complaint = Some("only a replay has options to change".into());
+        return Vec::new();
+    }
+    if option == PlanOption::Pick && dialog.words.limit.is_none() {
+        let key = model.settings.keys.key(KeyCommand::Change(PlanOption::Limit));
+        dialog.complaint = Some(format!("all of them are taken: set a limit first ({key})"));
         return Vec::new();
     }
     let (text, is_complete) = line(dialog, option);
@@ -78,6 +93,7 @@ fn line(dialog: &PlanDialog, option: PlanOption) -> (String, bool) {
             let value = if rule.is_some() { "off".to_owned() } else { Percent(DEFAULT_LIMIT).to_string() };
             Some((option.flag(), Some(value)))
         }
+        PlanOption::Pick => Some((option.flag(), Some(dialog.words.pick.next().to_string()))),
         PlanOption::Ramp => {
             // A stop that was switched off is back with the ramp.
             words.retain(|(name, value)| *name != PlanOption::Stop.flag() || value.as_deref() != Some("off"));

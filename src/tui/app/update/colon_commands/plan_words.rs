@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::domain::action::Action;
 use crate::domain::rollout::{Rollout, parse_canary, parse_share};
+use crate::domain::run_options::pick::{Pick, parse_pick};
 use crate::domain::run_options::rate::parse_rate;
 use crate::domain::run_options::{Options, parse_attempts, parse_batch, parse_limit, parse_queue};
 use crate::domain::time::parse_wait;
@@ -14,8 +15,10 @@ use crate::domain::time::parse_wait;
 pub struct PlanWords {
     /// All that the filter selects, whatever is marked.
     pub all: bool,
-    /// Jobs at the most, the newest first.
+    /// Jobs at the most.
     pub limit: Option<u64>,
+    /// Which jobs these are.
+    pub pick: Pick,
     /// Pace, queue and attempts.
     pub options: Options,
     /// Why.
@@ -25,7 +28,7 @@ pub struct PlanWords {
 }
 
 /// The options of every verb, and those of a replay.
-const OPTIONS: [&str; 4] = ["--limit", "--rate", "--batch", "--reason"];
+const OPTIONS: [&str; 5] = ["--limit", "--pick", "--rate", "--batch", "--reason"];
 const REPLAY_OPTIONS: [&str; 7] =
     ["--spread", "--to-queue", "--attempts", "--canary", "--settle", "--stop-above", "--ramp"];
 
@@ -39,7 +42,7 @@ struct RuleWords {
 }
 
 impl PlanWords {
-    /// Reads `[all] [N] [OPTIONS] [REASON]`.
+    /// Reads `[all] [N [newest|oldest|spread]] [OPTIONS] [REASON]`.
     ///
     /// # Errors
     /// Says which word is not understood, and what would be.
@@ -49,6 +52,13 @@ impl PlanWords {
         let mut read = Self { all: words.next_if(|word| word == "all").is_some(), ..Self::default() };
         if let Some(count) = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
             read.limit = Some(parse_limit(&count.replace(['_', ','], "")).map_err(|_| not_a_count(action, &count))?);
+        }
+        if let Some(pick) = words.peek().and_then(|word| Pick::from_word(word)) {
+            if read.limit.is_none() {
+                return Err(no_count(action, pick));
+            }
+            read.pick = pick;
+            words.next();
         }
         let mut reason: Vec<String> = Vec::new();
         let mut rule = RuleWords::default();
@@ -72,6 +82,9 @@ impl PlanWords {
             let value = value.or_else(|| words.next()).ok_or_else(|| format!("`{name}` takes a value"))?;
             read.set(&name, value, &mut rule).map_err(|why| format!("{name}: {why}"))?;
         }
+        if let Some(why) = read.pick.refusal(read.limit) {
+            return Err(why);
+        }
         read.options.rollout = Rollout::new(rule.canary, rule.stop_above, rule.ramp, rule.gate_wait);
         if read.is_unguarded && read.options.rollout.is_some() {
             return Err("`--stop-above off` is for a replay without --canary and --ramp".to_owned());
@@ -88,6 +101,7 @@ impl PlanWords {
         let Options { pacing, to_queue, attempts, .. } = &mut self.options;
         match name {
             "--limit" => self.limit = Some(parse_limit(&value)?),
+            "--pick" => self.pick = parse_pick(&value)?,
             "--rate" => pacing.rate = Some(parse_rate(&value)?),
             "--batch" => pacing.batch = Some(parse_batch(&value)?),
             "--spread" => pacing.spread = Some(parse_wait(&value)?.as_secs()),
@@ -114,6 +128,10 @@ fn not_a_count(action: Action, word: &str) -> String {
     )
 }
 
+fn no_count(action: Action, pick: Pick) -> String {
+    format!("say how many: write `:{action} 10 {pick}`, and a reason that begins with that word as --reason TEXT")
+}
+
 /// Words that complete what is typed behind a verb.
 pub fn completions(action: Action) -> Vec<&'static str> {
     std::iter::once("all").chain(options(action)).collect()
@@ -137,6 +155,7 @@ mod tests {
         let all = PlanWords {
             all: true,
             limit: Some(1_000),
+            pick: Pick::Newest,
             options: Options {
                 pacing: Pacing { rate: Some(50.0), spread: Some(600), batch: Some(20) },
                 to_queue: Some("low prio".into()),
@@ -151,6 +170,18 @@ mod tests {
         let reason = |text: &str| parse(text).map(|read| (read.limit, read.reason));
         assert_eq!(reason("--reason '10 of them'"), Ok((None, Some("10 of them".into()))));
         assert_eq!(reason("allow it"), Ok((None, Some("allow it".into()))));
+    }
+
+    #[test]
+    fn which_jobs_a_number_takes_is_a_word_behind_it() {
+        let picked = |text: &str| parse(text).map(|read| (read.limit, read.pick, read.reason));
+        assert_eq!(picked("10 oldest"), Ok((Some(10), Pick::Oldest, None)));
+        assert_eq!(picked("all 10 spread it is fixed"), Ok((Some(10), Pick::Spread, Some("it is fixed".into()))));
+        assert_eq!(picked("10 --pick oldest"), Ok((Some(10), Pick::Oldest, None)));
+        assert!(picked("oldest").is_err_and(|why| why.contains("`:replay 10 oldest`")), "never a reason for all jobs");
+        assert!(picked("--pick oldest").is_err_and(|why| why.contains("say how many")));
+        assert!(picked("501 spread").is_err_and(|why| why.contains("at most 500")));
+        assert!(picked("10 --pick first").is_err_and(|why| why.contains("newest, oldest or spread")));
     }
 
     #[test]
