@@ -290,6 +290,7 @@ fn validate(spec: &Spec) -> Result<(), LocatedError> {
     for (name, more) in &spec.more {
         field(more, &format!("more.{name}"))?;
     }
+    spec.replayed.run_times.as_ref().map_or(Ok(()), holes)?;
     spec.outcome.as_ref().map_or(Ok(()), holes)
 }
 

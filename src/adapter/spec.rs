@@ -102,6 +102,9 @@ pub struct ReplayedJobs {
     /// Why the layout cannot tell the outcome, where there is no statement; a sentence.
     #[serde(default)]
     pub unknown: Option<String>,
+    /// A statement that reads how long some jobs ran that succeeded: columns job class, whole milliseconds.
+    #[serde(default)]
+    pub run_times: Option<Spanned<String>>,
 }
 
 /// What the framework does with dead jobs that grow old.

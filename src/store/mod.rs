@@ -38,7 +38,7 @@ pub use journal::{Journal, JournalEntry, RowCopies, SourceJournal, TxMarker};
 pub use page::{
     ComparedColumns, Cursor, Entry, Page, PageQuery, Position, ScanMode, Scanned, Sort, SortKey, Unordered,
 };
-pub use plan_facts::PlanFacts;
+pub use plan_facts::{PlanFacts, RunTime};
 pub use reconcile::Reconcile;
 pub use token::Token;
 

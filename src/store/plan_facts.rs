@@ -1,10 +1,13 @@
 //! What a store can say of an action before it is done.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 
 use super::{Budget, Ineligible, Preparation, Result};
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
+use crate::domain::text::Untrusted;
 
 /// What a plan says of an action. A store says nothing of what it leaves out.
 pub trait PlanFacts: Send + Sync {
@@ -59,6 +62,20 @@ pub trait PlanFacts: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<String>>> {
         Box::pin(async { Ok(Vec::new()) })
     }
+
+    /// How long some jobs ran that succeeded; nothing where the layout does not show that.
+    fn run_times<'a>(&'a self, _budget: &'a Budget) -> BoxFuture<'a, Result<Vec<RunTime>>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
+/// How long a job ran that succeeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunTime {
+    /// What was run.
+    pub job_class: Option<Untrusted>,
+    /// From its start to its end, in whole milliseconds.
+    pub took: Duration,
 }
 
 /// A store that says nothing.

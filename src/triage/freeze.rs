@@ -2,6 +2,7 @@
 
 mod check_ask;
 mod collect;
+mod gate_wait;
 mod rollout_notes;
 mod spread_choice;
 
@@ -194,7 +195,7 @@ async fn frozen(
             };
             let freezer = Freezer::new(desk, ledger, &run, &ask, database.as_ref(), budget, on_progress);
             let gathered = freezer.editing(planner).gather(&ask.scope, filter.as_ref()).await?;
-            let options = rollout_notes::guarded(desk, &ask, gathered.census.jobs());
+            let options = rollout_notes::completed(desk, &ask, gathered.census.jobs(), gathered.run_times);
             let ask = Ask { options: options.clone().unwrap_or_else(|| ask.options.clone()), ..ask.clone() };
             if options.is_some() {
                 let intent = RunIntent { database: database.clone(), ..intent(desk, &ask, filter.as_ref()) };
@@ -327,7 +328,7 @@ async fn plan(
     budget: &Budget,
     gathered: CollectedCohort,
 ) -> Result<Plan, PlanError> {
-    let CollectedCohort { census, left_out, cautions, canary, planner, .. } = gathered;
+    let CollectedCohort { census, left_out, cautions, canary, run_times, planner, .. } = gathered;
     let repair = planner.map(EditPlanner::report);
     let count = seal(ledger, ask, run, &census, &canary).await?;
     let unfit: Vec<(u64, String)> = left_out.unfit.iter().map(|(because, left)| reason(because, *left)).collect();
@@ -359,7 +360,7 @@ async fn plan(
         true => plan_notes::what_remains(ledger.snapshots().kept_elsewhere(whose, run).await?),
         false => Vec::new(),
     };
-    notes.extend(rollout_notes::notes(&ask.options, &canary));
+    notes.extend(rollout_notes::notes(&ask.options, &canary, run_times));
     if ask.action == Action::Replay && desk.store.info().capabilities.undo_needs_copies {
         notes.push(plan_notes::undo_note(&ask.options, count));
     }

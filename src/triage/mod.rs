@@ -17,6 +17,7 @@ pub mod progress;
 pub mod repair;
 pub mod replay_limit;
 pub mod run;
+mod single_attempts;
 pub mod undo;
 pub mod validate;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::StoreContext;
 use super::freeze::PlanError;
 use super::repair::RunEdits;
+use super::single_attempts::SingleAttempts;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
@@ -192,6 +193,7 @@ pub async fn preview(
     let undone = intent.options.undoes.clone().map(RunId);
     let died_by = died_by(ledger, run, &intent.options).await?;
     let edits = RunEdits::of(ledger, run, (intent.action, &intent.options)).await?;
+    let single_attempts = SingleAttempts::of(ledger, run).await?;
     let mut counts: HashMap<String, u64> = HashMap::new();
     let mut after = 0;
     loop {
@@ -208,11 +210,13 @@ pub async fn preview(
             None => (alike, Vec::new()),
         };
         for (standing, ids, edits) in with_edits(edits.as_ref(), named).await? {
-            let undo = undoing(ledger, intent.action, &intent.options, &ids).await?;
-            let options = intent.options.clone();
-            let batch =
-                Batch { standing, died_by, options, undo, edits, ..Batch::of(intent.action, ids, run.0.clone()) };
-            outcomes.extend(desk.reconcile()?.dry_run(&batch, budget).await?);
+            for (ids, options) in single_attempts.parts(&ids, &intent.options) {
+                let undo = undoing(ledger, intent.action, &intent.options, &ids).await?;
+                let (standing, edits) = (standing.clone(), Arc::clone(&edits));
+                let batch =
+                    Batch { standing, died_by, options, undo, edits, ..Batch::of(intent.action, ids, run.0.clone()) };
+                outcomes.extend(desk.reconcile()?.dry_run(&batch, budget).await?);
+            }
         }
         for (_, result) in &outcomes {
             *counts.entry(word(result).to_owned()).or_default() += 1;

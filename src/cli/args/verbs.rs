@@ -77,7 +77,7 @@ pub struct RolloutArgs {
     /// Starts at a low rate, which doubles up to --rate while workers keep up.
     #[arg(long)]
     pub ramp: bool,
-    /// How long the outcomes of the canary jobs are awaited; a minute unless it is given.
+    /// How long the outcomes of the canary jobs are awaited; without it by how long such jobs ran, at least a minute.
     #[arg(long = "settle", value_name = "SPAN", requires = "canary", allow_hyphen_values = true, value_parser = parse_wait)]
     pub gate_wait: Option<Duration>,
 }

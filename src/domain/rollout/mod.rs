@@ -18,7 +18,7 @@ use evidence::Evidence;
 pub const MAX_CANARY: u64 = 500;
 /// The share of failures above which a run is stopped, where it has a canary or a ramp and no share was given.
 pub const DEFAULT_LIMIT: f64 = 0.05;
-/// How long the gate waits for outcomes, where that was not said.
+/// How long the gate waits for outcomes at least, where that was not said: jobs wait for a worker first.
 pub const DEFAULT_GATE_WAIT: Duration = Duration::from_secs(60);
 
 /// The rule by which a run proves itself; kept with the run, so that it goes on under it.
@@ -35,6 +35,12 @@ pub struct Rollout {
     /// Seconds that the gate waits for outcomes at most.
     #[serde(rename = "settle_s")]
     pub gate_wait: u64,
+    /// Whether somebody said so.
+    #[serde(default, rename = "settle_asked", skip_serializing_if = "std::ops::Not::not")]
+    pub is_wait_asked: bool,
+    /// Whether canary jobs have one attempt, whatever the others have: their first failure is final then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_attempt: bool,
 }
 
 impl Rollout {
@@ -46,13 +52,22 @@ impl Rollout {
             stop_above: stop_above.unwrap_or(DEFAULT_LIMIT),
             ramp,
             gate_wait: gate_wait.unwrap_or(DEFAULT_GATE_WAIT).as_secs(),
+            is_wait_asked: gate_wait.is_some(),
+            one_attempt: false,
         })
     }
 
     /// The automatic stop alone, with its usual limit.
     pub fn automatic_stop() -> Self {
         let gate_wait = DEFAULT_GATE_WAIT.as_secs();
-        Self { canary: None, stop_above: DEFAULT_LIMIT, ramp: false, gate_wait }
+        Self {
+            canary: None,
+            stop_above: DEFAULT_LIMIT,
+            ramp: false,
+            gate_wait,
+            is_wait_asked: false,
+            one_attempt: false,
+        }
     }
 
     /// How long the gate waits for outcomes at most.
@@ -65,7 +80,8 @@ impl fmt::Display for Rollout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(n) = self.canary {
             let wait = exact_span(self.gate_wait());
-            write!(f, "canary of {}, whose outcomes are awaited for up to {wait}, ", jobs(n))?;
+            let attempts = if self.one_attempt { " with one attempt" } else { "" };
+            write!(f, "canary of {}{attempts}, whose outcomes are awaited for up to {wait}, ", jobs(n))?;
         }
         if self.ramp {
             f.write_str("growing rate, ")?;
@@ -118,6 +134,10 @@ pub struct RolloutState {
     pub phase: RolloutPhase,
     /// The place of the last canary job in the run; 0 where it has none.
     pub canary_end: i64,
+    /// The places of all its canary jobs, also of those that were replayed before the rule stopped the run: behind the first
+    /// number, up to the second.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub canaries: Vec<(i64, i64)>,
     /// The jobs behind this place tell how the phase goes.
     pub evidence_start: i64,
     /// What was known of their outcomes when that was last asked.
@@ -127,8 +147,16 @@ pub struct RolloutState {
 impl RolloutState {
     /// What a run starts with: its canary jobs are the first `canary` ones.
     pub fn starting(canary: i64) -> Self {
-        let phase = if canary > 0 { RolloutPhase::Canary } else { RolloutPhase::Rest };
-        Self { phase, canary_end: canary, ..Self::default() }
+        Self::default().starting_again(0, canary)
+    }
+
+    /// What a run goes on with that was stopped: its canary jobs are those behind the place `start`, up to `end`, where that is
+    /// not 0.
+    pub fn starting_again(self, start: i64, end: i64) -> Self {
+        let phase = if end > 0 { RolloutPhase::Canary } else { RolloutPhase::Rest };
+        let mut canaries = self.canaries;
+        canaries.extend((end > start).then_some((start, end)));
+        Self { phase, canary_end: end, canaries, evidence_start: start, evidence: Evidence::default() }
     }
 
     /// The failures that its sample has, in words: `died again 2 of 20 canary jobs (KeyError 2)`.
@@ -208,5 +236,8 @@ mod tests {
         assert_eq!(behind.failures(), "died again 1 of 1 (KeyError 1)", "behind the gate others tell");
         assert_eq!(RolloutState::from_json(&state.to_json()), Some(state));
         assert_eq!(RolloutState::starting(0).phase, RolloutPhase::Rest);
+        let again = RolloutState::starting(20).starting_again(40, 60);
+        assert_eq!((again.canaries.as_slice(), again.canary_end), (&[(0, 20), (40, 60)][..], 60));
+        assert_eq!(again.starting_again(70, 0).canaries.len(), 2, "a run may go on without a canary");
     }
 }

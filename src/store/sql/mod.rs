@@ -50,7 +50,7 @@ pub use super::open_options::{OpenOptions, ReplayDestination};
 use super::{
     Accuracy, Applied, Batch, Budget, Changes, Diagnose, EditArguments, FoundArguments, Grant, HistogramQuery,
     HistogramStep, Identity, Ineligible, Job, Page, PageQuery, PlanFacts, Preparation, Projection, Reconcile, Result,
-    ScanMode, SourceError, Store, StoreInfo, Token, TxStatus,
+    RunTime, ScanMode, SourceError, Store, StoreInfo, Token, TxStatus,
 };
 use crate::adapter::Table;
 use crate::domain::action::{Action, JobOutcome};
@@ -262,6 +262,10 @@ impl PlanFacts for SqlStore {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<String>>> {
         logged("consequences", ForeignKeys::new(&self.context).consequences(action, keeps, budget), Vec::len)
+    }
+
+    fn run_times<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<RunTime>>> {
+        logged("run_times", self.reader().read_run_times(budget), Vec::len)
     }
 }
 

@@ -59,6 +59,7 @@ pub(super) async fn check_ask(
     if let Some(reason) = pick_refusal(ask).or_else(|| rollout_notes::refusal(desk, ask)) {
         return Err(PlanError::Disabled(reason));
     }
+    ask.options = rollout_notes::with_one_attempt(desk, &ask.options);
     Ok((notes, database))
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 
+use super::gate_wait::RunTimes;
 use super::spread_choice::{JobLimit, SpreadChoice};
 use super::{Ask, PlanError};
 use crate::domain::action::Action;
@@ -78,6 +79,8 @@ pub(super) struct CollectedCohort {
     pub cautions: BTreeMap<String, u64>,
     /// The jobs that are replayed first, where that was asked for.
     pub canary: Vec<CanaryJob>,
+    /// How long jobs of their classes ran, where the store shows that.
+    pub run_times: Option<RunTimes>,
     /// Their choice, while the cohort grows.
     choice: Option<SpreadChoice>,
     /// What computes the changed arguments, where some change.
@@ -196,6 +199,9 @@ impl<'a> Freezer<'a> {
         self.collected.left_out.missing = missing;
         self.collected.left_out.barred = self.guard.barred;
         self.collected.canary = self.collected.choice.take().map(|canary| canary.choose()).unwrap_or_default();
+        if !self.collected.canary.is_empty() {
+            self.collected.run_times = RunTimes::read(self.desk, &self.collected.canary, self.budget).await?;
+        }
         Ok(self.collected)
     }
 

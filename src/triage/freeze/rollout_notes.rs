@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use super::Ask;
+use super::gate_wait::{self, RunTimes};
 use crate::domain::action::Action;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::rollout::canary::CanaryJob;
 use crate::domain::rollout::{Percent, Rollout};
-use crate::domain::run_options::Options;
+use crate::domain::run_options::{Attempts, Options};
 use crate::domain::time::exact_span;
 use crate::triage::StoreContext;
 
@@ -25,12 +26,29 @@ pub(super) fn refusal(desk: &StoreContext, ask: &Ask) -> Option<String> {
     rule.canary.is_none().then(no)
 }
 
+/// The options with what only the cohort tells, where that changes them: an automatic stop, and how long the gate waits.
+pub(super) fn completed(desk: &StoreContext, ask: &Ask, count: u64, times: Option<RunTimes>) -> Option<Options> {
+    let rollout = ask.options.rollout.map(|rule| gate_wait::with_wait(rule, times));
+    let has_changed = rollout != ask.options.rollout;
+    guarded(desk, ask, count).or_else(|| has_changed.then(|| Options { rollout, ..ask.options.clone() }))
+}
+
 /// The options with an automatic stop, where so many jobs are replayed with one unasked.
-pub(super) fn guarded(desk: &StoreContext, ask: &Ask, count: u64) -> Option<Options> {
+fn guarded(desk: &StoreContext, ask: &Ask, count: u64) -> Option<Options> {
     let is_bulk = ask.action == Action::Replay && ask.guard_above.is_some_and(|above| count > above);
     let is_known = desk.store.info().capabilities.outcomes_unknown.is_none();
     let rollout = Some(Rollout::automatic_stop());
     (is_bulk && is_known && ask.options.rollout.is_none()).then(|| Options { rollout, ..ask.options.clone() })
+}
+
+/// The options with canary jobs that have one attempt, where the layout can do that: a job that fails once is retried for
+/// minutes or hours, and no gate waits so long.
+pub(super) fn with_one_attempt(desk: &StoreContext, options: &Options) -> Options {
+    let offered = &desk.store.info().capabilities.options.attempts;
+    let is_once = options.attempts.or(offered.first().copied()) == Some(Attempts::Once);
+    let one_attempt = offered.contains(&Attempts::Once) && !is_once;
+    let of_rule = |rule: Rollout| Rollout { one_attempt: one_attempt && rule.canary.is_some(), ..rule };
+    Options { rollout: options.rollout.map(of_rule), ..options.clone() }
 }
 
 /// What speaks against the rule.
@@ -45,7 +63,7 @@ pub(super) fn warning(desk: &StoreContext, options: &Options, count: u64) -> Opt
 }
 
 /// What the rule means for this cohort.
-pub(super) fn notes(options: &Options, canary: &[CanaryJob]) -> Vec<String> {
+pub(super) fn notes(options: &Options, canary: &[CanaryJob], times: Option<RunTimes>) -> Vec<String> {
     let Some(rule) = options.rollout else { return Vec::new() };
     let mut notes = Vec::new();
     if rule.canary.is_some() && !canary.is_empty() {
@@ -62,11 +80,14 @@ pub(super) fn notes(options: &Options, canary: &[CanaryJob]) -> Vec<String> {
         let wait = exact_span(rule.gate_wait());
         notes.push(format!(
             "Canary: {} go first ({kinds}): {}{more}. The others follow when at most {} of these failed; their outcomes are \
-             awaited for up to {wait}.",
+             awaited for up to {wait} ({}).",
             jobs(canary.len() as u64),
             ids.join(", "),
-            Percent(rule.stop_above)
+            Percent(rule.stop_above),
+            gate_wait::origin(rule, times)
         ));
+        let attempts = rule.one_attempt.then_some("Canary jobs get one attempt: their first failure counts at once.");
+        notes.extend(attempts.map(str::to_owned));
     }
     if rule.ramp {
         notes.push("The rate starts low and doubles while workers keep up.".to_owned());

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::outcome::ReplayOutcome;
+use crate::domain::run_options::Attempts;
 use crate::domain::time::Timestamp;
 use crate::store::*;
 
@@ -69,6 +70,8 @@ pub(crate) struct Data {
     pub(crate) twin: Vec<(String, u64)>,
     /// When each replayed job was told to run, in microseconds; each of a batch later than the one before.
     pub(crate) told: BTreeMap<u64, Option<Timestamp>>,
+    /// What each replayed job was told of its attempts.
+    pub(crate) attempts: BTreeMap<u64, Option<Attempts>>,
     /// What the database says that it is.
     pub(crate) identity: Option<Identity>,
     /// A fault of the store: it acts on jobs that are not dead any more.
@@ -110,6 +113,9 @@ impl Data {
         if batch.action == Action::Recall
             && let Some(at) = self.live.iter().position(|live| *live == n)
         {
+            if self.attempts.get(&n) != Some(&batch.options.attempts) {
+                return JobResult::Skipped(SkipReason::Changed);
+            }
             self.live.remove(at);
             self.rows.insert(n, Row { state: State::Dead, locked: 0, refuses: None });
             return JobResult::Done;
@@ -131,6 +137,7 @@ impl Data {
                 row.state = State::Resolved;
                 self.live.push(n);
                 self.told.insert(n, batch.run_after);
+                self.attempts.insert(n, batch.options.attempts);
                 if self.removes {
                     self.rows.remove(&n);
                 }

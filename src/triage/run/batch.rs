@@ -18,10 +18,12 @@ use super::validate::Screening;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::repair::ArgumentsEdit;
+use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 use crate::ledger::{CompletedBatch, LedgerError};
 use crate::store::{Applied, Batch, Deliver, Interrupted, SourceError, Standing};
 use crate::triage::repair::RunEdits;
+use crate::triage::single_attempts::SingleAttempts;
 use crate::triage::validate::Validate;
 use crate::triage::{lock_retry, undo};
 
@@ -87,6 +89,8 @@ pub(super) struct BatchApplier<'a> {
     /// The latest death among the jobs of the run; `None` where that says nothing.
     pub(super) died_by: Option<Timestamp>,
     pub(super) schedule: Schedule,
+    /// The jobs that have one attempt, whatever the others have.
+    pub(super) single_attempts: SingleAttempts,
     /// What is written of the arguments of its jobs, where they change.
     pub(super) edits: Option<RunEdits>,
 }
@@ -100,8 +104,17 @@ impl<'a> BatchApplier<'a> {
             destination: deliver.map(|to| Arc::new(DeliveryMonitor::new(to))),
             died_by: None,
             schedule: Schedule::default(),
+            single_attempts: SingleAttempts::default(),
             edits: None,
         }
+    }
+
+    /// Finds out which jobs have one attempt, as the record has them now.
+    pub(super) async fn read_single_attempts(&mut self) -> Result<(), StopReason> {
+        let RunContext { ledger, run, .. } = *self.context;
+        let read = || SingleAttempts::of(ledger, &run.id);
+        self.single_attempts = self.context.record_until_written(false, read).await?;
+        Ok(())
     }
 
     /// Applies the action to jobs that the ledger has named, by how they stood when they were frozen.
@@ -182,19 +195,39 @@ impl<'a> BatchApplier<'a> {
         tried(&part.ids, self.screened(&part.ids, part).await)
     }
 
-    /// Applies the action; where arguments change, in parts whose texts fit into memory.
+    /// Applies the action, to jobs apart that have other options than the others.
     pub(super) async fn apply(&self, ids: &[JobId], part: &BatchPart) -> Applied {
-        let Some(edits) = &self.edits else { return self.apply_part(ids, part, Arc::default()).await };
-        self.apply_edits(edits, ids, part).await.unwrap_or_else(|error| {
+        let mut all = Applied::default();
+        for (ids, options) in self.single_attempts.parts(ids, &self.context.run.intent.options) {
+            let applied = self.apply_alike(&ids, part, &options).await;
+            all.outcomes.extend(applied.outcomes);
+            all.broke = applied.broke;
+            if all.broke.is_some() {
+                break;
+            }
+        }
+        all
+    }
+
+    /// Applies the action; where arguments change, in parts whose texts fit into memory.
+    async fn apply_alike(&self, ids: &[JobId], part: &BatchPart, options: &Options) -> Applied {
+        let Some(edits) = &self.edits else { return self.apply_part(ids, part, options, Arc::default()).await };
+        self.apply_edits(edits, ids, part, options).await.unwrap_or_else(|error| {
             let error = SourceError::Input(format!("what is to be written cannot be read: {error}"));
             Applied { outcomes: Vec::new(), broke: Some(error.into()) }
         })
     }
 
-    async fn apply_edits(&self, edits: &RunEdits, ids: &[JobId], part: &BatchPart) -> Result<Applied, LedgerError> {
+    async fn apply_edits(
+        &self,
+        edits: &RunEdits,
+        ids: &[JobId],
+        part: &BatchPart,
+        options: &Options,
+    ) -> Result<Applied, LedgerError> {
         let mut all = Applied::default();
         for ids in edits.parts(ids).await? {
-            let applied = self.apply_part(&ids, part, edits.get(&ids).await?).await;
+            let applied = self.apply_part(&ids, part, options, edits.get(&ids).await?).await;
             all.outcomes.extend(applied.outcomes);
             all.broke = applied.broke;
             if all.broke.is_some() {
@@ -204,7 +237,13 @@ impl<'a> BatchApplier<'a> {
         Ok(all)
     }
 
-    async fn apply_part(&self, ids: &[JobId], part: &BatchPart, edits: Arc<[ArgumentsEdit]>) -> Applied {
+    async fn apply_part(
+        &self,
+        ids: &[JobId],
+        part: &BatchPart,
+        options: &Options,
+        edits: Arc<[ArgumentsEdit]>,
+    ) -> Applied {
         let intent = &self.context.run.intent;
         let undo = match undo::undoing(self.context.ledger, intent.action, &intent.options, ids).await {
             Ok(undo) => undo,
@@ -219,7 +258,7 @@ impl<'a> BatchApplier<'a> {
             standing: part.standing.clone(),
             died_by: self.died_by,
             run: self.context.run.id.0.clone(),
-            options: self.context.run.intent.options.clone(),
+            options: options.clone(),
             run_after: self.schedule.instants(ids),
             deliver: self.destination.clone().map(|to| to as Arc<dyn Deliver>),
             journal: Some(Arc::clone(&self.context.journal)),

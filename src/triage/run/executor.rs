@@ -153,6 +153,7 @@ impl RunExecutor<'_> {
         self.applier.died_by = self.context.record_until_written(false, died_by).await?;
         let edits = || RunEdits::of(ledger, id, (intent.action, &intent.options));
         self.applier.edits = self.context.record_until_written(false, edits).await?;
+        self.applier.read_single_attempts().await?;
         self.resolve_doubts().await?;
         KeptRowEraser { context: self.context }.erase_again().await?;
         self.replay_canary().await?;

@@ -208,7 +208,7 @@ async fn what_commands_that_act_print_is_what_the_page_names() {
     let desk = Desk { user: User::of(&db), page: Page::read() };
     let page = &desk.page;
     let wishes = ["--batch", "9", "--rate", "500/s", "--spread", "1s", "--to-queue", "low", "--attempts", "reset"];
-    let more = ["--keep", "--validate", "sh -c true", "--canary", "2", "--ramp", "--dry-run"];
+    let more = ["--keep", "--validate", "sh -c true", "--canary", "2", "--settle", "1m", "--ramp", "--dry-run"];
     let replay = [&["replay", "--all"], wishes.as_slice(), &more].concat();
     let receipt = desk.whole(&["discard", "--all", "--limit", "20", "--reason", "why", "--yes"]);
     let run = receipt["run"].as_str().expect("a run");

@@ -134,9 +134,11 @@ fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>, is_
     }
     pieces.extend(edit_piece(layout, spec));
     let explainable = |text: &str| target.is_some() || !text.contains("{target}");
-    if let Some(outcome) = spec.outcome.as_ref().filter(|o| explainable(o.get_ref())) {
-        let statement = filled(layout, outcome.get_ref(), target);
-        pieces.push(CheckedPiece { what: "outcome".to_owned(), offset: outcome.span().start, statement });
+    for (what, text) in [("outcome", &spec.outcome), ("replayed.run_times", &spec.replayed.run_times)] {
+        if let Some(text) = text.as_ref().filter(|text| explainable(text.get_ref())) {
+            let statement = filled(layout, text.get_ref(), target);
+            pieces.push(CheckedPiece { what: what.to_owned(), offset: text.span().start, statement });
+        }
     }
     pieces
 }

@@ -7,6 +7,7 @@ pub(super) mod detail;
 pub(super) mod page;
 pub(super) mod range_estimate;
 pub(super) mod range_scan;
+pub(super) mod run_times;
 pub(super) mod scan;
 pub(super) mod scan_sql;
 pub(super) mod unordered;

@@ -68,8 +68,9 @@ impl RunExecutor<'_> {
         let next = self.not_started(usize::try_from(canary.unwrap_or(1)).unwrap_or(1)).await?;
         let end = next.last().filter(|_| canary.is_some()).map_or(0, |last| last.ord);
         let start = next.first().map_or(i64::MAX, |first| first.ord - 1);
-        rollout.state = RolloutState { evidence_start: start, ..RolloutState::starting(end) };
-        rollout.write(self.context).await
+        rollout.state = std::mem::take(&mut rollout.state).starting_again(start, end);
+        rollout.write(self.context).await?;
+        self.applier.read_single_attempts().await
     }
 
     async fn put_back_canary(&mut self, rollout: &RolloutRun) -> Result<(), StopReason> {

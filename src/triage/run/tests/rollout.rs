@@ -5,7 +5,9 @@ use std::time::Instant;
 use super::*;
 use crate::domain::outcome::ReplayOutcome;
 use crate::domain::rollout::{Rollout, RolloutPhase};
+use crate::domain::run_options::Attempts;
 use crate::domain::run_options::pick::Pick;
+use crate::ledger::RunJob;
 use crate::triage::memory_store::Data;
 
 const JOBS: u64 = 1_000;
@@ -248,6 +250,63 @@ async fn a_run_that_is_killed_in_any_phase_goes_on_in_it_and_no_job_runs_twice()
             0 => assert_eq!(bench.live(), everything),
             _ => assert!(receipt.halted.is_some_and(|why| why.starts_with("died again")), "the rule holds"),
         }
+    }
+}
+
+/// A store whose layout has a choice of attempts.
+fn with_attempts(jobs: u64) -> Arc<MemoryStore> {
+    MemoryStore::of(jobs, |info| info.capabilities.options.attempts = Attempts::ALL.to_vec())
+}
+
+#[tokio::test]
+async fn canary_jobs_have_one_attempt_and_the_undo_of_their_replay_knows_that() {
+    let mut bench = Bench::new(100).await;
+    bench.fake = with_attempts(100);
+    let plan = bench.proving(canary(20), None).await.unwrap();
+    assert!(plan.notes.iter().any(|note| note.contains("one attempt")), "{:?}", plan.notes);
+    bench.workers(failing(100));
+    // Killed in its first batch, stopped by the gate, and gone on with: another canary, then the others.
+    bench.fake.with(|data| data.faults = [InjectedFault::Not, InjectedFault::Hang].into());
+    let small = || RunOptions { batch: 10, ..quick() };
+    bench.dies_when(&plan.run, small(), |data| data.live.len() == 20).await;
+    assert!(!bench.again(&plan.run, small()).await.is_complete());
+    bench.workers(|_| ReplayOutcome::Succeeded);
+    assert!(bench.again(&plan.run, small()).await.is_complete());
+    let once = |jobs: &[RunJob]| {
+        let attempts = bench.fake.with(|data| data.attempts.clone());
+        let of = |job: &RunJob| attempts[&job.id.as_str().parse::<u64>().unwrap()];
+        jobs.iter().map(of).collect::<Vec<_>>()
+    };
+    let jobs = bench.ledger.cohorts().jobs(&plan.run, CohortPart::All, 0, 100).await.unwrap();
+    assert!(once(&jobs[..40]).iter().all(|attempts| *attempts == Some(Attempts::Once)), "both canaries");
+    assert!(once(&jobs[40..]).iter().all(Option::is_none), "the others as the layout does it");
+
+    let scope = ActionScope::Undo(plan.run.clone(), Vec::new());
+    let ask = Ask::new(scope, Action::Recall, Timestamp(1_795_144_329_000_000));
+    let undo = freeze(&bench.fake.desk(), &bench.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await;
+    let receipt = bench.execute(&undo.unwrap().run, small()).await;
+    assert_eq!((receipt.run.tally.done, bench.live().len()), (100, 0), "{:?}", receipt.run.tally);
+}
+
+#[tokio::test]
+async fn a_canary_has_one_attempt_only_where_that_differs() {
+    for (attempts, options, is_single) in [
+        (Vec::new(), Options::default(), false),
+        (Attempts::ALL.to_vec(), Options { attempts: Some(Attempts::Once), ..Options::default() }, false),
+        (vec![Attempts::Once, Attempts::Reset], Options::default(), false),
+        (
+            vec![Attempts::Once, Attempts::Reset],
+            Options { attempts: Some(Attempts::Reset), ..Options::default() },
+            true,
+        ),
+    ] {
+        let mut bench = Bench::new(100).await;
+        bench.fake = MemoryStore::of(100, |info| info.capabilities.options.attempts = attempts.clone());
+        let options = Options { rollout: canary(20), ..options };
+        let ask = Ask { options, ..Ask::new(ActionScope::Filter(Filter::all()), Action::Replay, Timestamp(1_000_000)) };
+        let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await;
+        let plan = plan.unwrap();
+        assert_eq!(plan.options.rollout.map(|rule| rule.one_attempt), Some(is_single), "{attempts:?}");
     }
 }
 

@@ -42,7 +42,7 @@ fn a_key_of_a_plan_opens_the_command_line_with_its_words() {
     console.keys("w");
     assert_eq!(
         typed(&console),
-        "replay all --canary 20 --settle 60s --stop-above 5% --ramp --reason 'it is fixed'",
+        "replay all --canary 20 --stop-above 5% --ramp --reason 'it is fixed'",
         "what is there already can be edited"
     );
 }
@@ -67,7 +67,7 @@ fn the_automatic_stop_and_the_ramp_are_switches() {
     assert_eq!(asked(&console), (true, stop));
     let mut console = planned("replay all", Rollout::new(Some(20), None, false, None));
     console.keys("x");
-    assert_eq!(typed(&console), "replay all --canary 20 --settle 60s --stop-above 5%", "a canary has a limit");
+    assert_eq!(typed(&console), "replay all --canary 20 --stop-above 5%", "a canary has a limit");
 }
 
 #[test]

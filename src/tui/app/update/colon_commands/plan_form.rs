@@ -46,7 +46,8 @@ pub fn options(dialog: &PlanDialog) -> Vec<OptionWords> {
     add("--attempts", options.attempts.map(|kept| kept.word().to_owned()));
     if let Some(rule) = options.rollout {
         add("--canary", rule.canary.map(|n| n.to_string()));
-        add("--settle", rule.canary.map(|_| format!("{}s", rule.gate_wait)));
+        let wait = rule.canary.filter(|_| rule.is_wait_asked).map(|_| format!("{}s", rule.gate_wait));
+        add("--settle", wait);
         add("--stop-above", Some(Percent(rule.stop_above).to_string()));
         words.extend(rule.ramp.then_some(("--ramp", None)));
     }
