@@ -114,8 +114,11 @@ fn code_of(error: &anyhow::Error) -> Code {
                 (Some(PlanError::Ledger(error)), _) | (_, Some(RunError::Ledger(error))) => Some(error),
                 _ => cause.downcast_ref::<LedgerError>(),
             };
-            if disabled || matches!(ledger, Some(LedgerError::NoRight { .. })) {
+            if disabled || matches!(ledger, Some(LedgerError::NoRight { .. } | LedgerError::MarkExists { .. })) {
                 return Some(Code::Refused);
+            }
+            if matches!(ledger, Some(LedgerError::UnknownMark(_))) {
+                return Some(Code::Usage);
             }
             match cause.downcast_ref::<SourceError>() {
                 Some(SourceError::Input(_)) => Some(Code::Usage),

@@ -15,6 +15,7 @@ mod doctor;
 mod export;
 mod logfile;
 mod manual;
+mod mark;
 mod metrics;
 mod operator;
 mod signal;
@@ -105,6 +106,7 @@ async fn dispatch(cli: Cli, word: &str) -> Result<Code> {
         Command::Show(args) => jobs::show::run(&source::open::open(&session).await?, args).await,
         Command::Verb(verb) => verbs::run(&source::open::open(&session).await?, verb).await,
         Command::Runs(args) => verbs::runs::run(&session, args).await,
+        Command::Mark(args) => mark::run(&session, args).await,
         Command::Undo(args) => verbs::undo::run(&source::open::open(&session).await?, args).await,
         Command::Resume(args) => verbs::run::resume(&source::open::open(&session).await?, args).await,
         Command::Init(args) => source::init::run(&session, args).await,

@@ -16,6 +16,7 @@ pub mod job;
 pub mod json;
 pub mod load_share;
 pub mod log;
+pub mod mark;
 pub mod outcome;
 pub mod redact;
 pub mod repair;

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::domain::mark::{MarkName, UnknownMark};
+use crate::domain::time::Timestamp;
 use crate::store::SourceError;
 
 /// The result of a call to the ledger.
@@ -43,6 +45,17 @@ pub enum LedgerError {
         /// What was asked, as a participle.
         asked: &'static str,
     },
+    /// A mark of that name is there.
+    #[error("mark {name} is set already, at {at}: `dlq-tui mark {name} --force` moves it")]
+    MarkExists {
+        /// The name.
+        name: MarkName,
+        /// Its moment.
+        at: Timestamp,
+    },
+    /// There is no mark of that name.
+    #[error("{0}")]
+    UnknownMark(UnknownMark),
     /// Another process executes the run.
     #[error("run {0} is being executed by another process")]
     Held(String),
@@ -92,6 +105,8 @@ impl LedgerError {
             Self::Refused(_) => "the ledger refused a statement",
             Self::NoSuchRun(_) => "there is no such run",
             Self::WrongState { .. } => "the run's state does not allow it",
+            Self::MarkExists { .. } => "there is a mark of that name",
+            Self::UnknownMark(_) => "there is no such mark",
             Self::NoRight { .. } => "the role lacks a right on the ledger",
             Self::Version { .. } => "the ledger in the source is of another version, or was made over",
             Self::Held(_) | Self::HeldBy { .. } => "the run is executed by another process",

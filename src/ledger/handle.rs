@@ -11,6 +11,7 @@ use super::edits::ArgumentEdits;
 use super::error::{LedgerError, Result};
 use super::health::LedgerHealth;
 use super::history::JobHistory;
+use super::marks::Marks;
 use super::model::RunId;
 use super::outcomes::ReplayOutcomes;
 use super::reveal_log::RevealLog;
@@ -130,6 +131,11 @@ impl Ledger {
     /// What runs write into the arguments of their jobs.
     pub fn edits(&self) -> ArgumentEdits<'_> {
         ArgumentEdits { ledger: self }
+    }
+
+    /// The marks of sources, in this record and the other one.
+    pub fn marks(&self) -> Marks<'_> {
+        Marks { ledger: self }
     }
 
     /// Who executes the runs of this record.

@@ -60,6 +60,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(10, "0010_edits"),
     migration!(11, "0011_rollout"),
     migration!(13, "0013_dead_rows"),
+    migration!(14, "0014_marks"),
 ];
 
 /// The table of versions; the operator's own file keeps them elsewhere.

@@ -13,6 +13,7 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
 
+mod marks;
 mod replayed;
 mod settling;
 

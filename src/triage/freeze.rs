@@ -180,7 +180,7 @@ async fn frozen(
         ActionScope::Jobs(_) | ActionScope::Run(..) | ActionScope::Undo(..) => None,
     };
     let filter = match filter {
-        Some(filter) => Some(desk.with_last_run(&filter, ledger).await?),
+        Some(filter) => Some(desk.with_names_resolved(&filter, ledger).await?),
         None => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();

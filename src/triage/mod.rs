@@ -10,6 +10,7 @@ pub mod freeze;
 mod ledger_filter;
 pub mod live;
 mod lock_retry;
+pub mod mark_comparison;
 pub mod outcomes;
 pub mod plan;
 mod plan_notes;

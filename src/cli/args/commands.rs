@@ -8,11 +8,13 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::choice::Choice;
 use super::count_by::{CountBy, count_by, facet};
+use super::mark::mark_name;
 use super::verbs::PlanArgs;
 use super::{ConsoleArgs, FilterArg, OutputArg};
 use crate::cli::check::limit;
 use crate::cli::demo;
 use crate::domain::facet::Facet;
+use crate::domain::mark::MarkName;
 use crate::domain::time::{AGES, parse_span, parse_span_up_to, parse_wait};
 use crate::store::survey::{PRESETS, Preset};
 use crate::triage::contrast::SAMPLE;
@@ -76,6 +78,9 @@ pub struct StatsArgs {
     /// no error classes.
     #[arg(long, value_name = "FACET", value_parser = Choice::new(Facet::ALL.map(Facet::word), count_by))]
     pub by: Option<CountBy>,
+    /// Compares deaths since this mark with those of an equally long time before: what is new, returned, growing, fading or gone.
+    #[arg(long, value_name = "@MARK", value_parser = mark_name)]
+    pub against: Option<MarkName>,
     /// Which jobs.
     #[command(flatten)]
     pub filter: FilterArg,

@@ -169,6 +169,16 @@ const EXAMPLES: Examples = &[
         ],
     ),
     (
+        "mark",
+        [
+            (
+                "dlq-tui mark v2.3.1 --source shop",
+                "the last step of a deploy; `stats --against @v2.3.1` compares with it",
+            ),
+            ("dlq-tui mark v2.3.0 --at 2026-11-20T03:12:09Z", "a deploy that nobody marked"),
+        ],
+    ),
+    (
         "undo",
         [
             (

@@ -4,6 +4,7 @@ mod choice;
 mod commands;
 mod count_by;
 mod examples;
+mod mark;
 mod verb_command;
 mod verbs;
 
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use commands::*;
 pub use count_by::{CountBy, facet};
 pub use examples::command;
+pub use mark::MarkArgs;
 pub use verb_command::{VerbArgs, VerbCommand};
 pub use verbs::*;
 
@@ -112,6 +114,9 @@ pub enum Command {
     Metrics(MetricsArgs),
     /// Lists the runs of the ledger, or shows one with its receipt.
     Runs(RunsArgs),
+    /// Sets a mark, such as a deploy, that deaths are compared with; without a name, lists the marks.
+    #[command(visible_alias = "marks")]
+    Mark(MarkArgs),
     /// Takes back what a run did: ignored or discarded jobs for good, replayed ones while no worker has taken them.
     Undo(UndoArgs),
     /// Resumes a run that was stopped or interrupted.

@@ -139,6 +139,7 @@ negates it.
 - Quote a value with spaces: `msg:\"card declined\"`. An empty value, `queue:\"\"`, selects jobs without one.
 - Numbers and times compare: `attempts:>=5`, `attempts:2..4`.
 - Spans of time (`90s`, `15m`, `2h`, `7d`) count back from the moment at which the plan freezes its jobs.
+- `since:@v2.3.1`, `until:@v2.3.1` and `at:@v2.3.0..@v2.3.1` use the moment of a mark, which `dlq-tui mark NAME` sets.
 - Without a `state:` or `native:` term a filter selects dead jobs. `id:10442` selects its job in any state; `-id:10442` and `id:10*`
   do not. `-state:ignored` is a state term: it selects everything that is not ignored, live jobs too.
 - `run:ID` selects the jobs that a run acted on or tried, in any state; `run:last` is the last replay of this source.
@@ -151,6 +152,7 @@ negates it.
 | `error:Net::ReadTimeout` | this error class |
 | `class:Billing* class:Orders*` | job classes that begin with either |
 | `-queue:low since:2h` | not this queue, died in the last two hours |
+| `since:@v2.3.1` | died since this mark, such as a deploy |
 | `at:2026-11-20T01:00..2026-11-20T02:00` | died in that hour, UTC |
 | `error:/Net::(Read\\|Open)Timeout/` | a regular expression (write the bar without the backslash) |
 | `state:ignored` | ignored jobs |

@@ -4,6 +4,7 @@ pub(crate) mod contrast;
 pub(crate) mod detail_text;
 pub(crate) mod job_json;
 pub(crate) mod list;
+pub(crate) mod mark_comparison;
 pub(crate) mod no_match;
 pub(crate) mod repair;
 pub(crate) mod rows;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::args::{CountBy, Format, StatsArgs};
 use crate::cli::exit::Code;
 use crate::cli::jobs::job_json::{BarRecord, CountRecord};
-use crate::cli::jobs::no_match;
+use crate::cli::jobs::{mark_comparison, no_match};
 use crate::cli::output;
 use crate::cli::source::open::OpenedStore;
 use crate::cli::table::{TableColumn, TextTable, terminal_width};
@@ -37,6 +37,9 @@ struct StatsOutput<'a> {
 pub async fn run(opened: &OpenedStore, args: &StatsArgs) -> Result<Code> {
     let info = opened.desk.store.info();
     let filter = opened.filter(args.filter.filter.as_deref())?;
+    if let Some(mark) = &args.against {
+        return mark_comparison::run(opened, args, mark, &filter).await;
+    }
     let counted = match &args.by {
         Some(CountBy::Argument(keys)) => by_argument(opened, keys, &filter).await?,
         Some(CountBy::Facet(facet)) => by_facet(opened, *facet, &filter).await?,

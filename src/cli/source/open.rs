@@ -26,7 +26,7 @@ use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerLocator, Whose, known};
 use crate::store::survey::{EngineOptions, Found, OpenOptions, ReplayDestination, Survey};
-use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, SourceError, Store};
+use crate::store::{Budget, Deliver, HistogramStep, SourceError, Store};
 use crate::triage::deliver::CommandDestination;
 use crate::triage::{StoreContext, replay_limit};
 
@@ -374,13 +374,21 @@ impl OpenedStore {
     /// # Errors
     /// When the store does not offer the facet, or the database fails.
     pub async fn count(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep> {
+        Ok(self.count_to_end(self.offered(facet)?, filter).await?)
+    }
+
+    /// The facet, where the store can be counted by it.
+    ///
+    /// # Errors
+    /// Otherwise, with those that it can be counted by.
+    pub fn offered(&self, facet: Facet) -> Result<Facet> {
         let info = self.desk.store.info();
-        if !info.capabilities.facets.contains(&facet) {
-            let known: Vec<&str> = info.capabilities.facets.iter().map(|f| f.word()).collect();
-            let message = format!("{} cannot be counted by {facet}; it can by {}", info.title, known.join(", "));
-            return Err(CliError::usage(message).into());
+        if info.capabilities.facets.contains(&facet) {
+            return Ok(facet);
         }
-        Ok(self.count_to_end(facet, filter).await?)
+        let known: Vec<&str> = info.capabilities.facets.iter().map(|f| f.word()).collect();
+        let message = format!("{} cannot be counted by {facet}; it can by {}", info.title, known.join(", "));
+        Err(CliError::usage(message).into())
     }
 
     /// As [`OpenedStore::count`], for a facet that the store is known to offer.
@@ -388,14 +396,7 @@ impl OpenedStore {
     /// # Errors
     /// When the database fails.
     pub async fn count_to_end(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep, SourceError> {
-        let mut query = HistogramQuery::exact(facet, filter.clone(), None);
-        loop {
-            let step = self.desk.count(query.clone(), &self.budget).await?;
-            match step.resume {
-                Some(resume) => query.resume = Some(resume),
-                None => return Ok(step),
-            }
-        }
+        self.desk.count_to_end(facet, filter, &self.budget).await
     }
 }
 

@@ -4,6 +4,7 @@ use super::error::ParseError;
 use super::key::{KeyInfo, ValueKind};
 use super::{Filter, Key, LAST_RUN, Pattern, Term, Test, TimeBound, datetime, parse, quote};
 use crate::domain::facet::Facet;
+use crate::domain::mark::{MarkName, SIGN};
 use crate::domain::time::Timestamp;
 
 impl Filter {
@@ -100,10 +101,35 @@ impl Filter {
             if test == term.test {
                 return term.clone();
             }
-            let sign = if term.negated { "-" } else { "" };
-            Term { text: format!("{sign}{}:{}", term.info.word, times(term.info.kind, &test)), test, ..term.clone() }
+            term.with_times(test)
         };
         parse::rejoin(self.terms.iter().map(resolve).collect())
+    }
+
+    /// Whether it names marks, whose moments only the ledger knows.
+    pub fn names_marks(&self) -> bool {
+        let is_mark = |bound: &Option<TimeBound>| matches!(bound, Some(TimeBound::Mark(_)));
+        self.terms.iter().any(|term| matches!(&term.test, Test::Time { from, to } if is_mark(from) || is_mark(to)))
+    }
+
+    /// This filter with the moments of the marks that it names, printed so; relative times beside them must be resolved
+    /// before.
+    ///
+    /// # Errors
+    /// As `moment` has it of a mark.
+    pub fn with_marks<E>(&self, moment: impl Fn(&MarkName) -> Result<Timestamp, E>) -> Result<Filter, E> {
+        let instant = |bound: &Option<TimeBound>| match bound {
+            Some(TimeBound::Mark(name)) => moment(name).map(|at| Some(TimeBound::At(at))),
+            bound => Ok(bound.clone()),
+        };
+        let resolve = |term: &Term| match &term.test {
+            Test::Time { from, to } => {
+                let test = Test::Time { from: instant(from)?, to: instant(to)? };
+                Ok(if test == term.test { term.clone() } else { term.with_times(test) })
+            }
+            _ => Ok(term.clone()),
+        };
+        Ok(parse::rejoin(self.terms.iter().map(resolve).collect::<Result<_, E>>()?))
     }
 
     /// Filters that together select every job which this one does not, each job by one of them only. Which states are meant
@@ -157,6 +183,12 @@ impl Filter {
 }
 
 impl Term {
+    /// The term with another test of time, printed as its key spells it.
+    fn with_times(&self, test: Test) -> Term {
+        let sign = if self.negated { "-" } else { "" };
+        Term { text: format!("{sign}{}:{}", self.info.word, times(self.info.kind, &test)), test, ..self.clone() }
+    }
+
     /// The term that passes what this one does not.
     fn turned(self) -> Term {
         let text = match self.text.strip_prefix('-').filter(|_| self.negated) {
@@ -185,6 +217,7 @@ fn times(kind: ValueKind, test: &Test) -> String {
     let Test::Time { from, to } = test else { return String::new() };
     let text = |bound: &Option<TimeBound>| match bound {
         Some(TimeBound::At(at)) => datetime::text(*at),
+        Some(TimeBound::Mark(name)) => format!("{SIGN}{name}"),
         _ => String::new(),
     };
     match kind {

@@ -107,16 +107,16 @@ impl CompiledClause {
 }
 
 impl Test {
-    /// The test with relative times counted from the whole second of `now`.
+    /// The test with relative times counted from the whole second of `now`. Marks stay: see [`Filter::with_marks`].
     pub fn resolve(&self, now: Timestamp) -> Test {
         const SECOND: i64 = 1_000_000;
         let now = Timestamp(now.0.div_euclid(SECOND).saturating_mul(SECOND));
         let resolve = |bound: TimeBound| match bound {
             TimeBound::Ago(span) => TimeBound::At(now.before(span)),
-            TimeBound::At(at) => TimeBound::At(at),
+            other => other,
         };
         match self {
-            Test::Time { from, to } => Test::Time { from: from.map(resolve), to: to.map(resolve) },
+            Test::Time { from, to } => Test::Time { from: from.clone().map(resolve), to: to.clone().map(resolve) },
             test => test.clone(),
         }
     }
@@ -127,7 +127,7 @@ impl Check {
     fn new(test: &Test) -> Check {
         let at = |bound: &TimeBound| match bound {
             TimeBound::At(at) => Some(*at),
-            TimeBound::Ago(_) => None,
+            TimeBound::Ago(_) | TimeBound::Mark(_) => None,
         };
         let end = |end: &Option<(String, bool)>| {
             end.as_ref().and_then(|(number, equal)| Decimal::parse(number).map(|number| (number, *equal)))

@@ -15,7 +15,8 @@
 //! escape   = "\" ( '"' | "\" | "*" | "n" | "r" | "t" | "u{" hex { hex } "}" ) ;
 //! regex    = "/" char { char } "/" ;                  (* a slash inside is written "\/" *)
 //! compare  = ( ">=" | ">" | "<=" | "<" ) ( number | moment | span ) ;
-//! range    = [ end ] ".." [ end ] ;                   (* end: number, moment or span *)
+//! range    = [ end ] ".." [ end ] ;                   (* end: number, moment, span or mark *)
+//! mark     = "@" name ;                               (* letters, digits, '.', '-', '_' and '/' *)
 //! moment   = date [ "T" hh [ ":" mm [ ":" ss [ "." fraction ] ] ] [ "Z" | offset ] ] | integer "µs" ;
 //! span     = integer unit { integer unit } ;          (* unit: s, m, h, d or w *)
 //! ```
@@ -30,7 +31,8 @@
 //!   any size, and values that are no numbers fail.
 //! - **Runs** (`run`) are named by their id, or `last`; `outcome` is one word of a list and narrows `run`.
 //! - **Times** are UTC unless they say otherwise. A bound is the start of what it names: `since:2026-11-20` includes
-//!   that day, `until:2026-11-20` and `at:…..2026-11-20` stop before it; `at:2026-11-20` is the whole day.
+//!   that day, `until:2026-11-20` and `at:…..2026-11-20` stop before it; `at:2026-11-20` is the whole day. `@NAME` is the
+//!   moment of a mark.
 //! - **OR** joins terms of one key that are not negated; `since` and `until` are keys of their own here, `at` and `hour`
 //!   are one. A repetition that lets every number pass (`attempts:>=5 attempts:<10`) is an error: a range was meant.
 //!   Each negated term is a clause of its own, and so is each free word: `card declined` needs both.
@@ -65,8 +67,10 @@ pub use eval::{CompiledFilter, Subject};
 pub use key::{KEYS, KeyInfo, ValueKind, reference};
 pub use pattern::Matcher;
 pub use row_subject::RowSubject;
+pub use time_range::instant;
 
 use super::job::State;
+use super::mark::MarkName;
 use super::time::Timestamp;
 
 /// The word of `run:` for the last replay.
@@ -127,12 +131,14 @@ pub enum Pattern {
 }
 
 /// One end of a range of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TimeBound {
     /// That long before the filter is resolved.
     Ago(Duration),
     /// An instant.
     At(Timestamp),
+    /// The moment of a mark, which only the ledger knows: see [`Filter::with_marks`].
+    Mark(MarkName),
 }
 
 /// One alternative of a clause.

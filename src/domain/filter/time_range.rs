@@ -6,6 +6,7 @@ use super::datetime::{HOUR, Stretch, moment};
 use super::error::{FilterError, shown};
 use super::value::{Slice, ValueShape};
 use super::{Test, TimeBound};
+use crate::domain::mark::{self, MarkName};
 use crate::domain::time::{Timestamp, parse_span};
 
 /// Longest span that a filter takes, in seconds: a thousand years.
@@ -18,15 +19,31 @@ const SPAN: &str = "a span such as 90s, 15m, 2h, 7d or 1h30m";
 enum RangeEnd {
     Span(Duration),
     Moment(Stretch),
+    Mark(MarkName),
 }
 
 impl RangeEnd {
     /// The bound that it sets, which is the start of what it names.
-    fn bound(&self) -> TimeBound {
+    fn bound(self) -> TimeBound {
         match self {
-            RangeEnd::Span(span) => TimeBound::Ago(*span),
+            RangeEnd::Span(span) => TimeBound::Ago(span),
             RangeEnd::Moment(stretch) => TimeBound::At(stretch.start),
+            RangeEnd::Mark(name) => TimeBound::Mark(name),
         }
+    }
+}
+
+/// Reads a moment, or a span before `now`.
+///
+/// # Errors
+/// With what was expected, where the text is neither.
+pub fn instant(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+    if let Some(stretch) = moment(text) {
+        return Ok(stretch.start);
+    }
+    match parse_span(text) {
+        Ok(span) if span.as_secs() <= LONGEST_SPAN => Ok(now.before(span)),
+        _ => Err(format!("{} is no time: write {MOMENT}, or {SPAN} ago", shown(text))),
     }
 }
 
@@ -57,6 +74,11 @@ pub(super) fn time(slice: &Slice<'_>) -> Result<Test, FilterError> {
             slice.span.clone(),
             format!("{} alone is no time", shown(&slice.text)),
             format!("{MOMENT}, or `since:` and `until:` for spans"),
+        )),
+        RangeEnd::Mark(name) => Err(FilterError::new(
+            slice.span.clone(),
+            "a mark alone is no range of time",
+            format!("`since:@{name}`, `until:@{name}`, or a range such as `at:@{name}..@NAME`"),
         )),
     };
     let from = |at| Test::Time { from: Some(TimeBound::At(at)), to: None };
@@ -113,7 +135,7 @@ fn ends(whole: &Slice<'_>, a: Option<Slice<'_>>, b: Option<Slice<'_>>) -> Result
 }
 
 fn between(whole: &Slice<'_>, from: Option<TimeBound>, to: Option<TimeBound>) -> Result<Test, FilterError> {
-    let empty = match (from, to) {
+    let empty = match (&from, &to) {
         (Some(TimeBound::At(from)), Some(TimeBound::At(to))) => from >= to,
         (Some(TimeBound::Ago(from)), Some(TimeBound::Ago(to))) => from <= to,
         _ => false,
@@ -125,6 +147,13 @@ fn between(whole: &Slice<'_>, from: Option<TimeBound>, to: Option<TimeBound>) ->
 }
 
 fn end(slice: &Slice<'_>) -> Result<RangeEnd, FilterError> {
+    if let Some(name) = slice.text.strip_prefix(mark::SIGN) {
+        let wrong = |_| {
+            let problem = format!("{} names no mark", shown(&slice.text));
+            FilterError::new(slice.span.clone(), problem, "`@` and the name of a mark, such as `@v2.3.1`")
+        };
+        return MarkName::parse(name).map(RangeEnd::Mark).map_err(wrong);
+    }
     match moment(&slice.text) {
         Some(stretch) => Ok(RangeEnd::Moment(stretch)),
         // A text with a dash or a colon was meant as a date.

@@ -14,8 +14,8 @@ use insert::InsertRows;
 use crate::db::{Bind, DatabaseKind, Statement};
 
 /// The tables of the record.
-pub(super) const TABLES: [&str; 8] =
-    ["ledger", "runs", "run_jobs", "batches", "run_tallies", "archive", "transactions", "edits"];
+pub(super) const TABLES: [&str; 9] =
+    ["ledger", "runs", "run_jobs", "batches", "run_tallies", "archive", "transactions", "edits", "marks"];
 
 /// Tables of SQLite only: the other engines keep what jobs are known by in indexes.
 pub(super) const KEYS: &str = "run_keys";

@@ -52,7 +52,7 @@ pub(super) const TEXT: LedgerSql = LedgerSql {
             "look_deeper",
             "SELECT k.table_name, k.engine FROM information_schema.tables AS k JOIN information_schema.engines AS e \
              ON e.engine = k.engine WHERE k.table_schema = DATABASE() AND k.table_name IN ('{ledger}', '{runs}', '{run_jobs}', \
-             '{batches}', '{run_tallies}', '{archive}', '{transactions}', '{edits}') AND COALESCE(e.transactions, '') <> 'YES' \
+             '{batches}', '{run_tallies}', '{archive}', '{transactions}', '{edits}', '{marks}') AND COALESCE(e.transactions, '') <> 'YES' \
              ORDER BY k.table_name",
         ),
         (

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{EngineOptions, Target};
 use crate::db::Engine;
+use crate::domain::time::Timestamp;
 use crate::store::sql::install::{Installation, Preset};
 use crate::store::{Budget, Result, SourceError};
 
@@ -48,6 +49,12 @@ impl ConnectedSource {
     /// Who we are there; empty where nobody is asked.
     pub fn user(&self) -> &str {
         self.engine.user()
+    }
+
+    /// The source's clock, by ours since we connected.
+    pub fn clock(&self) -> Timestamp {
+        let (at, heard) = self.engine.clock();
+        at.after(heard.elapsed())
     }
 
     /// Why nothing can be written, where that is so.

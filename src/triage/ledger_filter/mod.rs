@@ -1,4 +1,5 @@
-//! Filters with terms that only the ledger can judge: `replayed:`, `run:` and `outcome:` ask what was done from here.
+//! Filters with terms that only the ledger can judge: `replayed:`, `run:` and `outcome:` ask what was done from here, and
+//! `since:@NAME` names a mark.
 //!
 //! Without such a term the store answers by itself. With one, rows are read by the rest of the filter and judged by the ledger, a
 //! page at a time: lists keep their order and their steps, counts become windowed counts.
@@ -34,6 +35,7 @@ impl StoreContext {
     /// # Errors
     /// As there; also when the filter asks for replays, and the ledger cannot be read.
     pub async fn scan(&self, query: PageQuery, mode: ScanMode, budget: &Budget) -> Result<Page> {
+        let query = PageQuery { filter: self.with_marks(query.filter).await?, ..query };
         let (filter, terms) = match self.run_rows(&query.filter, budget).await? {
             None => (query.filter.clone(), None),
             Some(RunRows::Named(filter)) => (filter, None),
@@ -52,6 +54,7 @@ impl StoreContext {
     /// # Errors
     /// As [`StoreContext::scan`].
     pub async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+        let query = HistogramQuery { filter: self.with_marks(query.filter).await?, ..query };
         let (filter, terms) = match self.run_rows(&query.filter, budget).await? {
             None => (query.filter.clone(), None),
             Some(RunRows::Named(filter)) => (filter, None),
@@ -79,6 +82,7 @@ impl StoreContext {
         filter: &Filter,
         budget: &Budget,
     ) -> Result<Changes> {
+        let filter = &self.with_marks(filter.clone()).await?;
         let rows = self.run_rows(filter, budget).await?;
         let asked = match &rows {
             Some(RunRows::Named(filter) | RunRows::Paged(filter, _)) => filter,
@@ -92,6 +96,19 @@ impl StoreContext {
             changes.cells.clear();
         }
         Ok(changes)
+    }
+
+    /// The filter with the moments of the marks that it names: what a store answers knows none.
+    ///
+    /// # Errors
+    /// When a mark is unknown, or the ledger cannot be read.
+    pub async fn with_marks(&self, filter: Filter) -> Result<Filter> {
+        if !filter.names_marks() {
+            return Ok(filter);
+        }
+        let locator = self.ledger.as_ref().ok_or_else(|| SourceError::Input("no ledger tells of marks here".into()))?;
+        let ledger = locator.ledger().await.map_err(input)?;
+        ledger.marks().resolve(&self.source, &filter).await.map_err(input)
     }
 
     async fn passing(

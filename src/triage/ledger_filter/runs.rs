@@ -142,11 +142,16 @@ fn run_id(word: &str) -> RunId {
 }
 
 impl StoreContext {
-    /// The filter with the id of the last replay of this store in place of `run:last`.
+    /// The filter with the id of the last replay of this store in place of `run:last`, and the moments of the marks that it
+    /// names.
     ///
     /// # Errors
-    /// When no replay was started, or the ledger cannot be read.
-    pub(in crate::triage) async fn with_last_run(&self, filter: &Filter, ledger: &Ledger) -> Result<Filter> {
+    /// When no replay was started, a mark is unknown, or the ledger cannot be read.
+    pub(in crate::triage) async fn with_names_resolved(&self, filter: &Filter, ledger: &Ledger) -> Result<Filter> {
+        let filter = match filter.names_marks() {
+            true => &ledger.marks().resolve(&self.source, filter).await.map_err(input)?,
+            false => filter,
+        };
         let is_last = |clause: &Clause| clause.key == Key::Run && words(clause).any(|word| word == LAST_RUN);
         if !filter.clauses().iter().any(is_last) {
             return Ok(filter.clone());
@@ -166,7 +171,7 @@ impl StoreContext {
         }
         let locator = self.ledger.as_ref().ok_or_else(|| SourceError::Input("no ledger tells of runs here".into()))?;
         let ledger = locator.ledger().await.map_err(input)?;
-        let filter = self.with_last_run(filter, &ledger).await?;
+        let filter = self.with_names_resolved(filter, &ledger).await?;
         let terms = RunTerms::of(&filter)?;
         for run in terms.any.iter().chain(&terms.none) {
             let run = ledger.runs().get(run).await.map_err(input)?;

@@ -9,6 +9,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
 use crate::domain::load_share::LoadShare;
+use crate::domain::mark::MarkName;
 use crate::domain::redact::Redactor;
 use crate::domain::run_options::Options;
 use crate::domain::run_options::pick::Pick;
@@ -17,6 +18,7 @@ use crate::domain::time::zone::Zone;
 use crate::ledger::RunId;
 use crate::store::{HistogramQuery, PageQuery, Token};
 use crate::triage::contrast::ContrastQuery;
+use crate::triage::mark_comparison::ComparedBy;
 use crate::triage::plan::ActionScope;
 use crate::tui::keys::Keymap;
 
@@ -52,6 +54,10 @@ pub enum Slot {
     Act,
     /// Lists of runs.
     Runs,
+    /// Marks, listed or set.
+    Marks,
+    /// Comparing bars with a mark.
+    MarkComparison,
 }
 
 /// A question to the store or the ledger.
@@ -136,6 +142,31 @@ pub enum Request {
     RunsAgain {
         /// The replay whose jobs are asked about in any case; of others that waits until it is due.
         followed: Option<RunId>,
+    },
+    /// Something about marks.
+    Marks(MarkRequest),
+}
+
+/// A question about marks.
+#[derive(Clone, Debug)]
+pub enum MarkRequest {
+    /// Those of the source, for completion.
+    List,
+    /// Set one.
+    Set {
+        /// Its name.
+        name: MarkName,
+        /// Its moment; now by the source's clock without one.
+        at: Option<Timestamp>,
+    },
+    /// Compare bars with one.
+    Compare {
+        /// The mark.
+        name: MarkName,
+        /// What the bars stand for.
+        by: ComparedBy,
+        /// The jobs; resolved.
+        filter: Filter,
     },
 }
 

@@ -11,7 +11,7 @@ mod update;
 mod tests;
 
 pub use document::{JobDocument, warm_up, warm_up_rest};
-pub use effect::{Effect, Request, RequestId, Settings, Slot};
+pub use effect::{Effect, MarkRequest, Request, RequestId, Settings, Slot};
 pub use msg::{Msg, Opened, Reply};
 pub use update::colon_commands::plan_form;
 pub use update::resume::waits_at_gate;

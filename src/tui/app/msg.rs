@@ -10,9 +10,11 @@ use super::model::ArgumentCount;
 use crate::domain::contrast::ValueCounts;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
+use crate::domain::mark::NamedMoment;
 use crate::ledger::{HistoryEntry, Run, RunId};
 use crate::store::{Changes, Entry, HistogramStep, Outdated, Page, SourceError, StoreInfo};
 use crate::triage::contrast::Comparison;
+use crate::triage::mark_comparison::MarkComparison;
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::store_name;
@@ -133,4 +135,10 @@ pub enum Reply {
     Runs(Result<Vec<Run>, String>),
     /// To `RunsAgain`.
     RunsAgain(Result<Vec<Run>, String>),
+    /// To `Marks`.
+    Marks(Result<Vec<NamedMoment>, String>),
+    /// To `SetMark`; the error is a sentence.
+    MarkSet(Result<NamedMoment, String>),
+    /// To `CompareWithMark`.
+    MarkComparison(Box<Result<MarkComparison, SourceError>>),
 }

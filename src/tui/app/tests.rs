@@ -5,6 +5,7 @@ mod arguments;
 mod contrast;
 mod cursor;
 mod first;
+mod marks;
 mod others;
 mod plan_form;
 mod plan_words;

@@ -3,6 +3,7 @@
 mod effect_executor;
 mod event_loop;
 mod external_program;
+mod marks;
 mod outcome_polls;
 mod request_slots;
 mod runs;

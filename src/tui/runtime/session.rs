@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{sleep, timeout};
 
+use super::marks;
 use super::outcome_polls::OutcomePolls;
 use super::world::Fact;
 use crate::config::Thresholds;
@@ -174,6 +175,7 @@ impl Session {
             Request::Resume { run, skip_gate } => Reply::Executed(Box::new(self.resume(run, skip_gate, going).await)),
             Request::Dismiss(run) => Reply::Dismissed(self.dismiss(run).await),
             Request::Runs => Reply::Runs(self.runs().await.map_err(|e| e.to_string())),
+            Request::Marks(asked) => marks::answer(self, asked, budget).await,
             Request::RunsAgain { followed } => {
                 let runs = self.runs_with_outcomes(followed.as_ref(), budget).await;
                 Reply::RunsAgain(runs.map_err(|e| e.to_string()))
@@ -359,5 +361,6 @@ pub fn failure(request: Request, error: SourceError) -> Reply {
         Request::Dismiss(_) => Reply::Dismissed(Err(error.to_string())),
         Request::Runs => Reply::Runs(Err(error.to_string())),
         Request::RunsAgain { .. } => Reply::RunsAgain(Err(error.to_string())),
+        Request::Marks(asked) => marks::failure(asked, error),
     }
 }

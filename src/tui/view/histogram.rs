@@ -15,6 +15,7 @@ use super::styled_text::{Phrase, Ranked, draw_line};
 use super::tab_strip::{TabForm, TabStrip};
 use super::{empty, format};
 use crate::domain::histogram::{Bar, Histogram, TREND_SLOT, grouped};
+use crate::domain::mark::comparison::Change;
 use crate::domain::text::{Clean, Untrusted, head};
 use crate::domain::time::Timestamp;
 use crate::tui::app::Slot;
@@ -30,8 +31,6 @@ const FINGERPRINT: usize = 8;
 const PATH_MOST: usize = 40;
 /// Columns of the cursor and the mark.
 const LEAD: usize = 2;
-/// Behind a bar that was not there before.
-const NEW: &str = " new";
 /// A value is not made narrower than this for the sake of another column.
 const VALUE_LEAST: usize = 18;
 
@@ -53,7 +52,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
         headings(canvas, area, &plan, &title(histogram, model));
     }
     let now = model.live.server_now(now);
-    let room = |bar: &Bar| plan.value - if model.histogram.is_new(bar) { NEW.len().min(plan.value) } else { 0 };
+    let room = |bar: &Bar| plan.value - word(bar, model).len().min(plan.value);
     let narrowest = shown.iter().map(room).min().unwrap_or(plan.value);
     let names = distinct(&names, narrowest, canvas.theme);
     let most = histogram.bars.iter().map(|b| b.count.n).max().unwrap_or(1).max(1);
@@ -93,6 +92,11 @@ fn progress(model: &Model, short: bool) -> Option<Phrase<'static>> {
         let read = argument.counts.as_ref().map_or(0, |counts| counts.total.n);
         let counting = format!("counting {}", grouped(read));
         return model.requests.is_open(Slot::ArgumentCount).then(|| Phrase::of(StyleRole::Warning, counting));
+    }
+    if model.requests.is_open(Slot::MarkComparison)
+        && model.histogram.compared.as_ref().is_some_and(|bars| !bars.is_paid_for)
+    {
+        return Some(Phrase::of(StyleRole::Warning, "comparing"));
     }
     let share = model.histogram.shown.as_ref()?.progress?;
     let share = format::progress(share);
@@ -152,11 +156,10 @@ impl BarColumns {
             value: 0,
             slots,
         };
-        let new = |bar: &Bar| if model.histogram.is_new(bar) { NEW.len() } else { 0 };
         let longest = shown
             .iter()
             .zip(names)
-            .map(|(bar, name)| columns(name, theme) + new(bar))
+            .map(|(bar, name)| columns(name, theme) + word(bar, model).len())
             .max()
             .unwrap_or(0)
             .max(columns(&title(histogram, model), theme).max(14));
@@ -176,6 +179,11 @@ impl BarColumns {
     }
 }
 
+/// What stands behind the name of a bar: ` new`, ` growing`; empty where there is nothing to say.
+fn word(bar: &Bar, model: &Model) -> String {
+    model.histogram.change(bar).map(|change| format!(" {}", change.word())).unwrap_or_default()
+}
+
 /// What a bar is called: reasons are prose, which may hold secrets. A fingerprint is called by its beginning, as filters
 /// take it, and by an example.
 fn name(bar: &Bar, model: &Model) -> String {
@@ -190,7 +198,8 @@ fn name(bar: &Bar, model: &Model) -> String {
 /// What the values are, and how many of them there are.
 fn title(histogram: &Histogram, model: &Model) -> String {
     let by = path(model).unwrap_or_else(|| histogram.facet.title().to_owned());
-    format!("{by} ({})", histogram.bars.len())
+    let mark = model.histogram.compared.as_ref().map(|bars| format!(" since {}", bars.name)).unwrap_or_default();
+    format!("{by} ({}){mark}", histogram.bars.len())
 }
 
 /// The path of the arguments that is counted by.
@@ -245,14 +254,17 @@ fn row(canvas: &mut Canvas<'_>, body: Rect, n: usize, plan: &BarColumns, line: &
     let mut pen = canvas.row(body, n);
     pen.cell(StyleRole::Key, if line.here { glyphs.cursor } else { "" }, 1);
     pen.cell(StyleRole::Mark, if model.histogram.marks.contains(&bar.value) { glyphs.mark } else { "" }, 1);
-    let new = model.histogram.is_new(bar);
+    let word = word(bar, model);
     let role = if bar.value.is_some() { StyleRole::Error } else { StyleRole::Dim };
-    if new {
-        let used = columns(line.name, theme).min(plan.value.saturating_sub(NEW.len()));
-        pen.cell(role, line.name, used).cell(StyleRole::New, NEW, plan.value - used);
-    } else {
-        pen.cell(role, line.name, plan.value);
-    }
+    let used = columns(line.name, theme).min(plan.value.saturating_sub(word.len()));
+    let of_word = match model.histogram.change(bar) {
+        Some(Change::Fading | Change::Gone) => StyleRole::Dim,
+        _ => StyleRole::New,
+    };
+    match word.is_empty() {
+        true => pen.cell(role, line.name, plan.value),
+        false => pen.cell(role, line.name, used).cell(of_word, &word, plan.value - used),
+    };
     if plan.bar > 0 {
         pen.skip(1).cell(StyleRole::Bar, &gauge(bar.count.n, line.most, plan.bar, &glyphs), plan.bar);
     }

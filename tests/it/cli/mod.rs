@@ -11,6 +11,7 @@ mod drafts;
 mod exports;
 mod full;
 mod logs;
+mod marks;
 mod monitors;
 mod no_layout;
 mod no_match;

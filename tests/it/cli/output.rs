@@ -171,6 +171,9 @@ async fn what_commands_that_read_print_is_what_the_page_names() {
     page.holds("a store", &page.shape("Store"), &parts(&desk.lines(&["sources"]), "stores"));
     desk.both(&["doctor"], "`doctor`", &["Diagnosis"], "findings");
     desk.both(&["stats", "--by", "fp"], "`stats`", &["Bar"], "bars");
+    desk.user.run(&["mark", "v1", "--at", "2020-01-01"]).with(0);
+    desk.both(&["stats", "--by", "fp", "--against", "@v1"], "`stats --against`", &["Compared bar"], "bars");
+    desk.both(&["mark"], "`mark`", &["Mark of a source"], "marks");
     desk.both(&["list"], "`list`", &["Job", "Listed job"], "jobs");
     let repair = ["repair", "--all", "if length > 1 then [.[0], {n: 1}] else error(\"none\") end", "--dry-run"];
     let repair_shown = [&repair[..], &["--show", "2"]].concat();
@@ -189,6 +192,8 @@ async fn what_commands_that_read_print_is_what_the_page_names() {
         ("`sources`", &["sources"][..], ""),
         ("`doctor`", &["doctor"], ""),
         ("`stats`", &["stats", "--by", "class"], "class"),
+        ("`stats --against`", &["stats", "--by", "class", "--against", "@v1"], "class"),
+        ("`mark`", &["mark"], ""),
         ("`list`", &["list"], ""),
         ("`repair`", &repair, ""),
         ("`export`", &["export"], ""),

@@ -1,6 +1,10 @@
+use std::time::Duration;
+
 use super::super::{Filter, Key};
 use super::{NOW, parse};
 use crate::domain::facet::Facet;
+use crate::domain::mark::MarkName;
+use crate::domain::time::Timestamp;
 
 #[test]
 fn a_value_is_added_quoted_so_that_it_is_meant_exactly() {
@@ -44,6 +48,32 @@ fn a_facet_has_a_term_for_each_of_its_values() {
     assert_eq!(Filter::term_for(Facet::State, Some("ignored")), "state:ignored");
     assert_eq!(Filter::term_for(Facet::State, Some("PENDING")), "native:PENDING");
     assert_eq!(Filter::term_for(Facet::Fingerprint, Some("1f3a")), "fp:1f3a");
+}
+
+#[test]
+fn marks_become_their_moments_and_an_unknown_one_is_an_error() {
+    let moment = |name: &MarkName| match name.as_str() {
+        "v1" => Ok(Timestamp(NOW.before(Duration::from_secs(60)).0 - 500_000)),
+        "v2" => Ok(Timestamp(NOW.0 - 499_999)),
+        other => Err(other.to_owned()),
+    };
+    let resolve = |text: &str| parse(text).with_marks(moment).map(|filter| filter.to_string());
+    let at = |text: &str| Ok(text.to_owned());
+    assert_eq!(
+        resolve("error:x -after:@v1 until:@v2"),
+        at("error:x -since:2026-11-20T03:11:09Z until:2026-11-20T03:12:09.000001Z")
+    );
+    assert_eq!(resolve("at:@v1..@v2"), at("at:2026-11-20T03:11:09Z..2026-11-20T03:12:09.000001Z"));
+    assert_eq!(resolve("since:@v1 until:2026-11-20"), at("since:2026-11-20T03:11:09Z until:2026-11-20"));
+    assert_eq!(resolve("since:@v9"), Err("v9".to_owned()));
+    assert_eq!(resolve("since:2h"), at("since:2h"), "what is relative is resolved elsewhere");
+    let named = parse("since:@v1");
+    assert!(named.names_marks() && !named.is_relative() && !parse("since:1h").names_marks());
+    assert_eq!(named.resolve(NOW).to_string(), "since:@v1");
+    assert_eq!(
+        Filter::parse("since:@release/2026-11-29_b").map(|f| f.to_string()),
+        Ok("since:@release/2026-11-29_b".into())
+    );
 }
 
 #[test]

@@ -48,6 +48,7 @@ impl<'a> WhereClause<'a> {
     /// Splits a filter between the database and us. Times that are still relative count from `now`: a bound that was
     /// dropped would select more than was meant.
     pub(crate) fn new(layout: &'a Layout, filter: &Filter, now: Timestamp) -> Self {
+        debug_assert!(!filter.names_marks(), "whoever knows the ledger has to resolve marks");
         let filter = &filter.resolve(now);
         let clauses = filter.clauses().iter().filter(|c| !c.key.is_of_ledger());
         let (exact, loose): (Vec<Clause>, Vec<Clause>) = clauses.cloned().partition(|c| is_exact(layout, c));

@@ -1,13 +1,16 @@
 //! The histogram pane: bars of one facet, with cursor and marks kept by value.
 
 mod argument_bars;
+mod mark_bars;
 
 pub use argument_bars::{ArgumentBars, ArgumentCount};
+pub use mark_bars::{MarkBars, compare_with, counted_by, list_gone};
 
 use std::collections::HashSet;
 
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Exactness, Histogram};
+use crate::domain::mark::comparison::Change;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{HistogramStep, Token};
@@ -40,6 +43,8 @@ pub struct HistogramPane {
     place: Option<BarValue>,
     /// Counts by a path of the arguments, which are shown in place of the facet's.
     pub argument: Option<ArgumentBars>,
+    /// The mark that the bars are compared with.
+    pub compared: Option<MarkBars>,
 }
 
 /// Whose a count is: who waits for it, and who pays for it.
@@ -69,19 +74,22 @@ impl HistogramPane {
             top: 0,
             place: None,
             argument: None,
+            compared: None,
         }
     }
 
     /// An empty pane for another facet of the same jobs: what is known of their growth stays.
     pub fn turn_to(&mut self, facet: Facet) {
         let earlier = self.counts.take().or_else(|| self.earlier.take());
-        *self = Self { earlier, ..Self::new(facet) };
+        let compared = self.compared.take().map(|compared| MarkBars::new(compared.name));
+        *self = Self { earlier, compared, ..Self::new(facet) };
     }
 
     /// An empty pane for other jobs, by the same facet or path.
     pub fn restarted(&mut self) -> Self {
         let argument = self.argument.take().map(|argument| ArgumentBars::new(argument.keys));
-        Self { argument, ..Self::new(self.facet) }
+        let compared = self.compared.take().map(|compared| MarkBars::new(compared.name));
+        Self { argument, compared, ..Self::new(self.facet) }
     }
 
     /// Shows the values at a path of the arguments, or the facet again, which is counted all the time.
@@ -184,6 +192,9 @@ impl HistogramPane {
             self.place = self.current().map(|b| b.value.clone()).filter(|_| self.top > 0);
         }
         self.shown = Some(histogram);
+        if self.compared.is_some() && self.argument.is_none() {
+            mark_bars::list_gone(self);
+        }
         if let Some(index) = self.index()
             && self.place.is_some()
         {
@@ -247,8 +258,13 @@ impl HistogramPane {
         }
     }
 
-    /// Whether a bar was unknown when the console opened, or at the baseline.
-    pub fn is_new(&self, bar: &Bar) -> bool {
-        self.argument.is_none() && self.counts.as_ref().is_some_and(|c| c.is_new(bar).is_some())
+    /// What there is to say of a bar: what became of it at the mark that it is compared with; else whether it was unknown
+    /// when the console opened, or at the baseline.
+    pub fn change(&self, bar: &Bar) -> Option<Change> {
+        if let Some(compared) = &self.compared {
+            return compared.change(&bar.value, &mark_bars::counted_by(self));
+        }
+        let is_new = self.argument.is_none() && self.counts.as_ref().is_some_and(|c| c.is_new(bar).is_some());
+        is_new.then_some(Change::New)
     }
 }

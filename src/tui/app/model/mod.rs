@@ -22,7 +22,9 @@ pub use detail::{DetailPane, TabView};
 pub use filter::FilterState;
 pub use followed::FollowedReplay;
 pub use freshness::Stale;
-pub use histogram::{ArgumentBars, ArgumentCount, BarValue, CountedFor, HistogramPane};
+pub use histogram::{
+    ArgumentBars, ArgumentCount, BarValue, CountedFor, HistogramPane, MarkBars, compare_with, counted_by, list_gone,
+};
 pub use list::{ListPane, ListSide};
 pub use live::{ConnectionState, LiveState, Loss};
 pub use loaded_range::PAGE;

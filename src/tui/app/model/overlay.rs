@@ -11,6 +11,7 @@ use crate::domain::action::Action;
 use crate::domain::contrast::ValueCounts;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
+use crate::domain::mark::NamedMoment;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId, RunState};
 use crate::triage::plan::Plan;
@@ -285,6 +286,8 @@ pub struct InputLine {
     pub values: Option<Histogram>,
     /// What stands in the arguments of some jobs, once it was asked for and is here.
     pub arguments: ArgumentValues,
+    /// The marks of the source, once they were asked for; none until they are here.
+    pub marks: Option<Vec<NamedMoment>>,
 }
 
 /// What a line knows of the arguments of jobs.

@@ -1,5 +1,6 @@
 //! The command line's words: one table for dispatch, completion and the reference.
 
+pub mod mark;
 pub mod plan_form;
 pub mod plan_words;
 
@@ -20,7 +21,7 @@ use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{Candidate, Model};
 use crate::tui::keys::KeyCommand;
 
-type CommandEffects = Result<Vec<Effect>, String>;
+pub(super) type CommandEffects = Result<Vec<Effect>, String>;
 
 /// A word of the command line.
 #[derive(Clone, Copy)]
@@ -129,6 +130,14 @@ static OTHER_WORDS: &[Word] = &[
             m.say("baseline set: bars that were not there are marked new", now);
             Ok(Vec::new())
         },
+    ),
+    word("mark", "NAME [TIME]", "Sets a mark, such as a deploy, now or at a time.", no_values, mark::set),
+    word(
+        mark::COMPARE,
+        "@MARK|off",
+        "Says of each bar whether it is new, returned, growing, fading or gone since the mark.",
+        no_values,
+        mark::compare,
     ),
     word("stores", "", "Chooses among the layouts that were found.", no_values, |m, _, _| {
         // What is open stays so until another is chosen.

@@ -119,7 +119,7 @@ pub fn to_list(model: &mut Model, narrowed: Result<Filter, String>, now: Timesta
 /// Counts by another facet.
 pub fn turn_facet(model: &mut Model, facet: Facet, now: Timestamp) -> Vec<Effect> {
     let mut effects = match model.histogram.argument {
-        Some(_) => argument_bars::leave(model),
+        Some(_) => argument_bars::leave(model, now),
         None => Vec::new(),
     };
     if model.histogram.facet == facet {

@@ -7,6 +7,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
+use super::colon_commands::mark;
 use super::{colon_commands, filter};
 use crate::domain::contrast::ValueCounts;
 use crate::domain::facet::Facet;
@@ -52,6 +53,7 @@ pub fn open_with(model: &mut Model, purpose: Purpose, text: String) -> Vec<Effec
         draft: String::new(),
         values: None,
         arguments: ArgumentValues::default(),
+        marks: None,
     }));
     changed(model)
 }
@@ -186,7 +188,7 @@ fn changed(model: &mut Model) -> Vec<Effect> {
     match facet {
         Some(facet) if known != Some(facet) => values_of(model, facet),
         _ if asks_arguments => argument_values(model),
-        _ => Vec::new(),
+        _ => mark::ask_marks(model).into_iter().collect(),
     }
 }
 
@@ -276,6 +278,11 @@ fn values_of(model: &mut Model, facet: Facet) -> Vec<Effect> {
 pub fn complete(model: &mut Model) {
     let Overlay::Line(line) = &mut model.overlay else { return };
     let (text, cursor) = (line.input.value().to_owned(), line.input.cursor());
+    if let Some((span, typed)) = mark::typed(line) {
+        line.candidates = mark::candidates(line, &typed);
+        line.span = span;
+        return;
+    }
     let known = KnownValues {
         values: line.values.as_ref(),
         arguments: match &line.arguments {

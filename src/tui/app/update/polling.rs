@@ -221,7 +221,7 @@ pub fn lost(model: &mut Model, error: &SourceError, now: Timestamp) -> Vec<Effec
         model.overlay = Overlay::None;
     }
     // Rows that were being read will be asked for again once the source is back.
-    [Slot::Page, Slot::Histogram, Slot::ArgumentCount, Slot::Poll, Slot::Totals, Slot::Rows]
+    [Slot::Page, Slot::Histogram, Slot::ArgumentCount, Slot::Poll, Slot::Totals, Slot::Rows, Slot::MarkComparison]
         .into_iter()
         .map(|slot| model.requests.cancel(slot))
         .collect()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::colon_commands::mark;
 use super::{contrast, filter, input_line, page, polling, reopen, runs};
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
@@ -22,7 +23,7 @@ use crate::tui::app::msg::{Opened, Reply};
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
 
 /// What only the store that was asked can answer.
-const OF_STORE: [Slot; 9] = [
+const OF_STORE: [Slot; 11] = [
     Slot::Histogram,
     Slot::ArgumentCount,
     Slot::Totals,
@@ -32,6 +33,8 @@ const OF_STORE: [Slot; 9] = [
     Slot::Poll,
     Slot::Values,
     Slot::Contrast,
+    Slot::Marks,
+    Slot::MarkComparison,
 ];
 
 /// When a count is tried again that stood before a lock.
@@ -72,6 +75,15 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             Vec::new()
         }
         Reply::Runs(Ok(found)) => runs::on_runs(model, found, now),
+        Reply::Marks(marks) => {
+            mark::on_marks(model, marks.unwrap_or_default());
+            Vec::new()
+        }
+        Reply::MarkSet(result) => {
+            mark::on_set(model, result, now);
+            Vec::new()
+        }
+        Reply::MarkComparison(result) => mark::on_compared(model, *result, now),
         Reply::RunsAgain(result) => runs::on_runs_again(model, result.ok(), now),
         Reply::Runs(Err(sentence)) => {
             model.complain(sentence, now);
@@ -276,6 +288,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
         true => filter::argument_bars::count(model, now),
         false => filter::argument_bars::count_again(model, now),
     });
+    effects.extend(mark::ask_again(model, was_asked, now));
     effects
 }
 

@@ -70,7 +70,11 @@ fn of_pane(model: &Model) -> Vec<String> {
     let open_job = model.detail.job.as_ref().filter(|_| model.screen.focus == Focus::Detail);
     let mut words: Vec<String> = match (model.screen.focus, open_job) {
         (Focus::Detail, Some(id)) => vec!["show".into(), id.as_str().into()],
-        (Focus::Histogram, _) => vec!["stats".into(), "--by".into(), counted_by(model)],
+        (Focus::Histogram, _) => {
+            let against =
+                model.histogram.compared.iter().flat_map(|bars| ["--against".to_owned(), format!("@{}", bars.name)]);
+            ["stats".into(), "--by".into(), counted_by(model)].into_iter().chain(against).collect()
+        }
         _ => vec!["list".into()],
     };
     let filter = model.filter.written.to_string();

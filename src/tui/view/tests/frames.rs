@@ -9,19 +9,22 @@ use super::fixture::{self, NOW};
 use super::{SIZES, frame};
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
+use crate::domain::mark::comparison::{Change, ComparedBar};
+use crate::domain::mark::{MarkName, NamedMoment};
 use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
 use crate::domain::rollout::{Rollout, RolloutPhase, RolloutState};
 use crate::domain::run_options::Options;
 use crate::domain::run_options::rate::Pacing;
 use crate::ledger::{RunId, RunState};
 use crate::store::Preparation;
+use crate::triage::mark_comparison::MarkComparison;
 use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
 use crate::tui::app::model::PlanWords;
 use crate::tui::app::model::{
-    ConnectionState, ContrastPage, Focus, FollowedReplay, HelpPage, Loss, Model, Overlay, Picker, PlanDialog,
-    ResumeDialog, RunsPage, ScrollState,
+    ConnectionState, ContrastPage, Focus, FollowedReplay, HelpPage, Loss, MarkBars, Model, Overlay, Picker, PlanDialog,
+    ResumeDialog, RunsPage, ScrollState, compare_with, counted_by,
 };
 use crate::tui::app::{Msg, Request, Slot, update};
 use crate::tui::keys::KeyContext;
@@ -141,6 +144,40 @@ fn a_believable_night() {
     golden("night_list", fixture::night);
     golden("night_histogram", |size| fixture::focused(fixture::night(size), Focus::Histogram));
     golden("night_detail", |size| fixture::focused(fixture::night(size), Focus::Detail));
+}
+
+/// The night's bars against a mark: each word, and a value that is gone.
+fn against_mark(size: (u16, u16)) -> Model {
+    let mut model = fixture::focused(fixture::night(size), Focus::Histogram);
+    let values: Vec<_> = model.histogram.bars().iter().map(|bar| bar.value.clone()).collect();
+    let changes = [Change::Growing, Change::Returned, Change::Fading, Change::Steady, Change::New];
+    let all = values.into_iter().zip(changes.into_iter().cycle());
+    let bars = all.chain([(Some("Redis::TimeoutError".into()), Change::Gone)]).map(|(value, change)| ComparedBar {
+        value,
+        before: 1,
+        after: 1,
+        change,
+        example: None,
+    });
+    let mark =
+        NamedMoment { name: MarkName::parse("v2.3.1").expect("a name"), at: NOW.before(Duration::from_secs(3_600)) };
+    let mut compared = MarkBars::new(mark.name.clone());
+    let (by, bars) = (counted_by(&model.histogram), bars.collect());
+    compared.take(MarkComparison { mark, as_of: NOW, filter: Filter::all(), by, bars }, NOW);
+    compare_with(&mut model.histogram, Some(compared));
+    model
+}
+
+#[test]
+fn bars_against_a_mark_have_a_word_that_cuts_no_count() {
+    golden("against_mark", against_mark);
+    for size in [(40, 12), (60, 20), (80, 24), (140, 45)] {
+        let frame = frame(&against_mark(size));
+        let counts =
+            against_mark(size).histogram.bars().iter().take(3).map(|bar| bar.count.to_string()).collect::<Vec<_>>();
+        assert!(counts.iter().all(|count| frame.contains(count)), "{counts:?}\n{frame}");
+        assert!(["growing", "returned", "fading"].iter().all(|word| frame.contains(word)), "{frame}");
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::store::SourceError;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{ArgumentBars, ArgumentCount, Model};
+use crate::tui::app::model::{ArgumentBars, ArgumentCount, Model, list_gone};
+use crate::tui::app::update::colon_commands::mark;
 use crate::tui::app::update::{preview, reply};
 
 /// Paths that are named where no job has the one that was asked for.
@@ -22,10 +23,11 @@ pub fn turn_to(model: &mut Model, keys: Vec<String>, now: Timestamp) -> Vec<Effe
 }
 
 /// Shows the facet again, which was counted all the time.
-pub fn leave(model: &mut Model) -> Vec<Effect> {
+pub fn leave(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.histogram.show_argument(None);
     let mut effects = preview::end(model);
     effects.push(model.requests.cancel(Slot::ArgumentCount));
+    effects.extend(mark::ask_again(model, true, now));
     effects
 }
 
@@ -74,7 +76,7 @@ pub fn on_counted(model: &mut Model, result: Result<ArgumentCount, SourceError>,
                 model.complain(Clean::line(&sentence).to_string(), now);
             }
             // More may have come meanwhile.
-            count_again(model, now).into_iter().collect()
+            count_again(model, now).into_iter().chain(mark::ask_again(model, false, now)).collect()
         }
         Err(error) => {
             if let Some(bars) = &mut model.histogram.argument {
@@ -103,6 +105,7 @@ fn take(model: &mut Model, counted: ArgumentCount, is_whole: bool, now: Timestam
         if let Some(cost) = bars.cost.filter(|_| is_whole && bars.is_paid_for) {
             model.live.query_budget.spend(cost, now);
         }
+        list_gone(&mut model.histogram);
         model.histogram.fit(rows);
     }
     Some(Clean::line(&model.histogram.argument.as_ref()?.word()).to_string())

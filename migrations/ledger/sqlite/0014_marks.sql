@@ -1,0 +1,12 @@
+-- Named moments of a source, such as deploys: when, and who set them when. `source` is empty where the source holds the record.
+CREATE TABLE marks (
+    source TEXT NOT NULL,
+    name TEXT NOT NULL,
+    at BIGINT NOT NULL,
+    set_at BIGINT NOT NULL,
+    os_user TEXT NOT NULL,
+    database_user TEXT NOT NULL,
+    host TEXT NOT NULL,
+    ssh_client TEXT,
+    PRIMARY KEY (source, name)
+);
