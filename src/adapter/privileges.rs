@@ -68,10 +68,11 @@ pub struct Need {
 }
 
 impl Need {
-    /// The right to change a column of the dead-letter table.
-    pub fn update(column: &str) -> Self {
+    /// The right to change a column of another table, or of the dead-letter table.
+    pub fn update(table: Option<&str>, column: &str) -> Self {
         let columns = BTreeSet::from([column.to_owned()]);
-        Self { right: Right::Update, object: Object::Own, columns, sometimes: false }
+        let object = table.map_or(Object::Own, |table| Object::Beside(table.to_owned()));
+        Self { right: Right::Update, object, columns, sometimes: false }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Keep, Refusal, Verb};
+use super::{FieldKind, Keep, Refusal, Verb};
 use crate::adapter::Need;
 
 /// How changed arguments are written back: `[verbs.repair]`.
@@ -12,10 +12,26 @@ use crate::adapter::Need;
 pub struct EditSpec {
     /// The column that is written.
     pub column: Spanned<String>,
+    /// The row that has the column, where that is not the dead one.
+    pub row: Option<EditRow>,
     /// Where the arguments may stand in what it holds, with dots between members and elements; empty is all of it.
     pub paths: Vec<String>,
     /// The same as any verb has.
     pub verb: Verb,
+}
+
+/// The row of another table of the schema that the arguments of a job stand in: one for each job.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EditRow {
+    /// The table.
+    pub table: Spanned<String>,
+    /// Its primary key.
+    pub key: String,
+    /// How the key is compared.
+    pub kind: FieldKind,
+    /// The column of `t` that has the same value.
+    pub of: String,
 }
 
 /// The section as it is written.
@@ -35,6 +51,8 @@ struct EditSection {
     #[serde(default)]
     column: Option<Spanned<String>>,
     #[serde(default)]
+    row: Option<EditRow>,
+    #[serde(default)]
     paths: Vec<String>,
     /// Rights beside that of changing the column.
     #[serde(default)]
@@ -47,7 +65,7 @@ impl TryFrom<EditSection> for EditSpec {
     type Error = String;
 
     fn try_from(section: EditSection) -> Result<Self, String> {
-        let EditSection { disabled, when, refuse, lock, column, mut paths, mut needs, notes } = section;
+        let EditSection { disabled, when, refuse, lock, column, row, mut paths, mut needs, notes } = section;
         let column = match column {
             Some(column) => column,
             None if disabled.is_some() => Spanned::new(0..0, String::new()),
@@ -56,11 +74,14 @@ impl TryFrom<EditSection> for EditSpec {
         if paths.is_empty() {
             paths.push(String::new());
         }
-        needs.push(Need::update(column.get_ref()));
-        // What is written over is the ledger's before the verb begins; this says which column has to be one whose values can
-        // be put back exactly.
-        let keep = Keep::Columns(vec![column.get_ref().clone()]);
+        needs.push(Need::update(row.as_ref().map(|row| row.table.get_ref().as_str()), column.get_ref()));
+        // What is written over is the ledger's before the verb begins; this says which column of the dead row has to be one
+        // whose values can be put back exactly.
+        let keep = match row {
+            None => Keep::Columns(vec![column.get_ref().clone()]),
+            Some(_) => Keep::default(),
+        };
         let verb = Verb { disabled, when, refuse, lock, notes, keep, needs: Some(needs), ..Verb::default() };
-        Ok(Self { column, paths, verb })
+        Ok(Self { column, row, paths, verb })
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Context {
     pub(crate) info: StoreInfo,
     /// Whether the database says that no two rows have the same key.
     pub(crate) unique: bool,
-    /// The columns of the tables whose rows are kept along with the jobs'.
+    /// The columns of the tables whose rows are kept along with the jobs', or changed with them.
     pub(crate) along: BTreeMap<String, Vec<Column>>,
     /// The database's clock when we last heard it.
     pub(crate) clock: Mutex<(Timestamp, Instant)>,

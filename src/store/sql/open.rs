@@ -32,6 +32,7 @@ use crate::store::sql::read::ReadMemory;
 use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::schema::discovery::{read_catalogue, without_transactions};
 use crate::store::sql::schema::epoch_columns;
+use crate::store::sql::write::edit::edited_columns;
 use crate::store::sql::write::related_rows;
 use crate::store::sql::write::row_completeness::partial;
 use crate::store::{Availability, Budget, Capabilities, Evidence, Grant, Result, SortKey, SourceError, StoreInfo};
@@ -111,7 +112,7 @@ fn describe(
         None if action == Action::Archive && verb.disabled.is_none() => {
             Availability::Ready { notes: verb.notes.clone() }
         }
-        None if action.edits() && verb.disabled.is_none() => editable(layout, verb),
+        None if action.edits() && verb.disabled.is_none() => editable(layout, verb, found),
         _ => availability(verb, destination),
     };
     let mut actions: Vec<(Action, Availability)> =
@@ -156,13 +157,13 @@ fn describe(
 }
 
 /// Whether the column is there that holds the arguments, and holds text.
-fn editable(layout: &Layout, verb: &Verb) -> Availability {
-    let name = layout.spec.verbs.repair.as_ref().map_or("", |edit| edit.column.get_ref().as_str());
-    let Some(column) = layout.columns.iter().find(|column| column.name == name) else {
-        return Availability::Disabled(format!(
-            "{} has no column {name}, which would hold the arguments",
-            layout.spec.table
-        ));
+fn editable(layout: &Layout, verb: &Verb, found: &Found) -> Availability {
+    let Some(edit) = &layout.spec.verbs.repair else { return Availability::Ready { notes: verb.notes.clone() } };
+    let (name, others) = (edit.column.get_ref(), related_rows::columns(&layout.spec, found));
+    let column = edited_columns(edit, &layout.columns, &others).iter().find(|column| column.name == *name);
+    let Some(column) = column else {
+        let table = edit.row.as_ref().map_or(&layout.spec.table, |row| row.table.get_ref());
+        return Availability::Disabled(format!("{table} has no column {name}, which would hold the arguments"));
     };
     match layout.dialect.is_text(&column.data_type) || ["json", "jsonb"].contains(&column.data_type.as_str()) {
         true => Availability::Ready { notes: verb.notes.clone() },

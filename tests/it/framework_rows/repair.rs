@@ -70,6 +70,8 @@ async fn arguments_change_in_their_own_place_alone_and_come_back() {
                 ("pg-boss", "data"),
                 ("procrastinate", "args"),
                 ("graphile-worker", "payload"),
+                // Its column is one of another table than the dead row's, whose columns are told.
+                ("solid_queue", "arguments"),
             ],
         );
         let column = column.iter().find(|(of, _)| *of == adapter).unwrap_or_else(|| panic!("{adapter}")).1;
@@ -97,11 +99,11 @@ async fn arguments_change_in_their_own_place_alone_and_come_back() {
         repaired.insert(adapter);
     }
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
-    let postgres = ["good_job", "graphile-worker", "oban", "pg-boss", "procrastinate", "que", "river"];
+    let postgres = ["good_job", "graphile-worker", "oban", "pg-boss", "procrastinate", "que", "river", "solid_queue"];
     // Without servers only some frameworks have rows.
     let is_all = crate::harness::postgres().is_some();
     assert!(repaired == names(&postgres) || !is_all, "{repaired:?}");
-    assert!(disabled == names(&["delayed_job", "laravel", "solid_queue"]) || !is_all, "{disabled:?}");
+    assert!(disabled == names(&["delayed_job", "laravel"]) || !is_all, "{disabled:?}");
 }
 
 #[tokio::test]

@@ -7,13 +7,19 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::outcome::{GoneMeaning, ReplayOutcome};
+use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
+use dlq_tui::triage::freeze::{Ask, freeze};
+use dlq_tui::triage::plan::ActionScope;
 use serde_json::{Map, Value, json};
 
 use super::bench::{Rows, changes, checked, detail, detection, fixture, literal, rows, undo, whole};
 use super::ruby::{act, error, meanwhile, more, reasons, skipped};
+use super::shop::Shop;
 use crate::cli::User;
 use crate::harness::{Engine, TestDb, every_server, mariadb, postgres};
+use crate::repair::edit;
+use crate::run::go;
 use crate::store_desk::{apply, bars, batch, budget, engine, exhaust, filter, histogram};
 
 const TABLES: [&str; 6] = [
@@ -395,5 +401,47 @@ async fn a_purge_takes_the_job_with_its_failed_execution() {
         db.execute("update solid_queue_jobs set finished_at = '2026-11-22 00:00:00' where id = 1").await;
         let left = apply(&store, batch(Action::Purge, ["1"].map(JobId::new))).await;
         assert_eq!(left[&JobId::new("1")], JobResult::Skipped(SkipReason::Changed), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_repair_leaves_jobs_whose_arguments_changed_or_are_locked_and_comes_back_byte_for_byte() {
+    for db in seeded("sq_repair").await {
+        let name = db.engine.name();
+        let shop = Shop::on(db, "solid_queue").await;
+        let db = &shop.db;
+        let plan = async |ids: &[&str]| {
+            let scope = ActionScope::Jobs(ids.iter().map(|id| JobId::new(*id)).collect());
+            let ask = Ask { edit: Some(edit(". + [1.10]")), ..Ask::new(scope, Action::Repair, Timestamp::now()) };
+            freeze(&shop.desk, &shop.ledger, ask, &budget(), |_| {}).await.expect("a plan").run
+        };
+        let run = plan(&["1", "4", "9"]).await;
+        // Only white space: another session wrote it all the same.
+        let changed = "update solid_queue_jobs set arguments = replace(arguments, '\"arguments\":[', '\"arguments\": [') where id = 4";
+        db.execute(changed).await;
+        let before = all(db).await;
+        let tally = go(&shop.desk, &shop.ledger, &run).await.run.tally;
+        assert_eq!(
+            (tally.done, &tally.skipped[..]),
+            (2, &[("changed meanwhile".to_owned(), 1)][..]),
+            "{name}: {tally:?}"
+        );
+        let after = all(db).await;
+        let differs = TABLES.into_iter().filter(|table| after[table] != before[table]).collect::<Vec<_>>();
+        assert_eq!(differs, ["jobs"], "{name}");
+        let written = db.count("solid_queue_jobs where arguments like '%1.10]%'").await;
+        assert_eq!(written, 2, "{name}");
+        assert_eq!(shop.undo(&run).await.done, 2, "{name}");
+        assert!(all(db).await == before, "{name}: not as it was");
+
+        if db.engine != Engine::Sqlite {
+            let run = plan(&["1", "9"]).await;
+            let lock = "select id from solid_queue_jobs where id = 9 for update";
+            let session = engine(db).await;
+            let work = async || go(&shop.desk, &shop.ledger, &run).await.run.tally;
+            let tally = meanwhile(&session, lock, work).await;
+            assert_eq!((tally.done, tally.skipped_total()), (1, 1), "{name}: {tally:?}");
+            assert!(tally.skipped[0].0.contains("locked"), "{name}: {tally:?}");
+        }
     }
 }

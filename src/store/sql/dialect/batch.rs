@@ -17,7 +17,7 @@ pub(crate) struct BatchRow {
     pub(crate) run_after: Option<Timestamp>,
     /// In an undo: what was kept of the row.
     pub(crate) kept: Option<String>,
-    /// In an undo: the key of the live row.
+    /// In an undo: the key of the live row. In a repair: the key of the row of another table that is written.
     pub(crate) live: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct BatchColumns {
     /// How the column that takes `run_after` counts time, where it does.
     pub(crate) due: Option<FieldKind>,
     pub(crate) kept: bool,
-    /// With the kind of the live table's key.
+    /// With the kind of that table's key.
     pub(crate) live: Option<FieldKind>,
 }
 

@@ -20,6 +20,7 @@ use crate::store::sql::query::message::push_expr;
 use crate::store::sql::query::template::{Fill, expand, push};
 use crate::store::sql::schema::destination::CheckedDestination;
 use crate::store::sql::write::edit::update_text;
+use crate::store::sql::write::related_rows;
 use crate::store::{Availability, Budget, Result, SourceError};
 
 impl CheckFinding {
@@ -132,7 +133,7 @@ fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>, is_
             pieces.extend(related_pieces(layout, verb, action, found));
         }
     }
-    pieces.extend(edit_piece(layout, spec));
+    pieces.extend(edit_piece(layout, spec, found));
     let explainable = |text: &str| target.is_some() || !text.contains("{target}");
     for (what, text) in [("outcome", &spec.outcome), ("replayed.run_times", &spec.replayed.run_times)] {
         if let Some(text) = text.as_ref().filter(|text| explainable(text.get_ref())) {
@@ -283,9 +284,9 @@ fn verb_pieces(
 }
 
 /// The statement that changes arguments.
-fn edit_piece(layout: &Layout, spec: &Spec) -> Option<CheckedPiece> {
+fn edit_piece(layout: &Layout, spec: &Spec, found: &Found) -> Option<CheckedPiece> {
     let edit = spec.verbs.repair.as_ref().filter(|edit| edit.verb.disabled.is_none())?;
-    let statement = filled(layout, &update_text(layout, edit)?, None);
+    let statement = filled(layout, &update_text(layout, edit, &related_rows::columns(spec, found))?, None);
     Some(CheckedPiece { what: "verbs.repair.column".to_owned(), offset: edit.column.span().start, statement })
 }
 

@@ -24,7 +24,7 @@ use crate::store::sql::query::where_clause::Condition;
 use crate::store::sql::write::archive_table::ArchiveTable;
 use crate::store::sql::write::collect::Writer;
 use crate::store::sql::write::dry_run::{Asker, DryRun};
-use crate::store::sql::write::edit::leave_changed;
+use crate::store::sql::write::edit::{ArgumentsEditor, leave_changed};
 use crate::store::sql::write::journal::{record_done, record_kept};
 use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::sql::write::transaction_id::Transactions;
@@ -136,6 +136,7 @@ impl<'s> BatchWriter<'s> {
             RowCompleteness::new(self.context).check_kept(tx, work.batch.action).await?;
         }
         if let VerbMethod::Edit(edit) = work.way {
+            ArgumentsEditor::new(self.context).lock_rows(tx, edit, &mut held).await?;
             leave_changed(work, edit, &mut held);
         }
         if !missing.is_empty() {
@@ -297,7 +298,7 @@ impl<'s> BatchWriter<'s> {
             to_queue: options.to_queue.as_deref(),
             once: options.attempts.or(usual) == Some(Attempts::Once),
             undone: work.batch.undo.as_ref().map_or("", |undo| &undo.run),
-            live: work.live().map(|live| live.key.kind),
+            live: work.live_kind(),
             ..Fill::names_only(&self.context.layout, self.context.destination.table())
         }
     }

@@ -1,9 +1,9 @@
 //! Changed arguments: the column that holds them is read under the lock, compared with what was read before, and written.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::mem::take;
 
-use crate::adapter::{Column, EditSpec, ExpectedRows, Keep, Part};
+use crate::adapter::{Column, EditSpec, ExpectedRows, FieldKind, Keep, Part};
 use crate::db::Tx;
 use crate::db::cells::Cells;
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
@@ -61,6 +61,49 @@ fn column_text(kept: &str, column: &str) -> Option<String> {
     }
 }
 
+/// The columns of the table that has the arguments.
+pub(crate) fn edited_columns<'c>(
+    edit: &EditSpec,
+    own: &'c [Column],
+    others: &'c BTreeMap<String, Vec<Column>>,
+) -> &'c [Column] {
+    match &edit.row {
+        None => own,
+        Some(row) => others.get(row.table.get_ref()).map_or(&[], Vec::as_slice),
+    }
+}
+
+/// Reads a column of the rows that have the arguments: their jobs' ids first, then what `own` reads of the dead rows, then what
+/// `others` and `keeping` read of theirs.
+fn column_query(
+    layout: &Layout,
+    edit: &EditSpec,
+    (own, others): (Option<&str>, Option<&str>),
+    keeping: &Keeping,
+    ids: &[String],
+) -> Sql {
+    let mut sql = Sql::new(layout.dialect);
+    let own = own.map_or(String::new(), |own| format!(", {own} AS shown"));
+    let names = Fill { ids, ..Fill::names_only(layout, None) };
+    let dead = format!(" FROM {} WHERE {{ids}}", layout.tables.from);
+    let others: String = others.into_iter().map(|other| format!(", {other}")).collect();
+    let kept: String = keeping.expressions().map(|expression| format!(", {expression}")).collect();
+    let text = match &edit.row {
+        None => format!("SELECT {}{own}{others}{kept}{dead}", layout.key.text),
+        // The other table is `t` here, as the expressions of what is kept have it.
+        Some(row) => format!(
+            "SELECT p.k{}{others}{kept} FROM (SELECT {} AS k{own}, t.{} AS o{dead}) AS p JOIN {{schema}}.{} AS t ON t.{} = p.o",
+            if own.is_empty() { "" } else { ", p.shown" },
+            layout.key.text,
+            layout.dialect.quote(&row.of),
+            layout.dialect.quote(row.table.get_ref()),
+            layout.dialect.quote(&row.key),
+        ),
+    };
+    push(&mut sql, &text, &names);
+    sql
+}
+
 impl BatchWriter<'_> {
     /// Locks rows as [`BatchWriter::lock_rows`] does; where the verb changes arguments too, they have the new ones already.
     pub(crate) async fn lock_edited(self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
@@ -95,7 +138,6 @@ impl BatchWriter<'_> {
     /// Writes the arguments of those jobs that have them as they were read.
     async fn edit(self, tx: &mut Tx<'_>, work: &Work<'_>, when: Option<&str>, ids: &[String]) -> Result<Held> {
         let (layout, edit) = (&self.context.layout, ArgumentsEditor::new(self.context).spec()?);
-        let column = Keep::Columns(vec![edit.column.get_ref().clone()]);
         let work = Work {
             batch: work.batch,
             tx_journal: None,
@@ -104,7 +146,7 @@ impl BatchWriter<'_> {
             lock: work.lock,
             taken: None,
             recipe: None,
-            keeping: Keeping::of(layout.dialect, &layout.columns, &column),
+            keeping: Keeping::of(layout.dialect, &layout.columns, &edit.verb.keep),
             along: &[],
             archives: false,
             stamps: false,
@@ -118,7 +160,7 @@ impl BatchWriter<'_> {
 
     /// Writes what the rows have as their message; none where there are no rows.
     pub(crate) fn edit_statement(self, work: &Work<'_>, edit: &EditSpec, rows: &[BatchRow]) -> Option<Filled> {
-        let text = update_text(&self.context.layout, edit)?;
+        let text = update_text(&self.context.layout, edit, &self.context.along)?;
         let mut sql = Sql::new(self.context.layout.dialect);
         push(&mut sql, &text, &Fill { batch: rows, ..self.fill(work) });
         (!rows.is_empty()).then(|| Filled { statement: sql.done(), no: 1, rows: ExpectedRows::Each })
@@ -136,14 +178,25 @@ fn refused(result: &JobResult) -> SourceError {
 }
 
 /// The statement that writes the messages of a batch into the column; `None` where the table has no such column.
-pub(crate) fn update_text(layout: &Layout, edit: &EditSpec) -> Option<String> {
-    let column = layout.columns.iter().find(|column| column.name == *edit.column.get_ref())?;
-    let scope = layout.key.scope.as_ref().map_or(String::new(), |scope| format!(" AND {} = b.scope", scope.raw));
+pub(crate) fn update_text(layout: &Layout, edit: &EditSpec, others: &BTreeMap<String, Vec<Column>>) -> Option<String> {
+    let columns = edited_columns(edit, &layout.columns, others);
+    let column = columns.iter().find(|column| column.name == *edit.column.get_ref())?;
+    let (table, on) = match &edit.row {
+        None => {
+            let scope =
+                layout.key.scope.as_ref().map_or(String::new(), |scope| format!(" AND {} = b.scope", scope.raw));
+            (layout.tables.table.clone(), format!("{} = b.id{scope}", layout.key.expr.raw))
+        }
+        Some(row) => (
+            format!("{{schema}}.{}", layout.dialect.quote(row.table.get_ref())),
+            format!("t.{} = b.live", layout.dialect.quote(&row.key)),
+        ),
+    };
     Some(layout.dialect.update_column(
-        &layout.tables.table,
+        &table,
         &layout.dialect.quote(&column.name),
         &layout.dialect.column_value("b.message", &column.data_type),
-        &format!("{} = b.id{scope}", layout.key.expr.raw),
+        &on,
     ))
 }
 
@@ -165,8 +218,43 @@ impl<'s> ArgumentsEditor<'s> {
 
     fn column(self, edit: &EditSpec) -> Result<&'s Column> {
         let name = edit.column.get_ref();
-        let column = self.context.layout.columns.iter().find(|column| column.name == *name);
+        let columns = edited_columns(edit, &self.context.layout.columns, &self.context.along);
+        let column = columns.iter().find(|column| column.name == *name);
         column.ok_or_else(|| SourceError::Layout(format!("there is no column {name}")))
+    }
+
+    /// Locks the rows of another table that have the arguments of the jobs that are held, and reads what is to be compared.
+    /// Jobs whose row somebody else holds are left.
+    pub(crate) async fn lock_rows(self, tx: &mut Tx<'_>, edit: &EditSpec, held: &mut Held) -> Result<()> {
+        let Some(row) = edit.row.as_ref().filter(|_| !held.rows.is_empty()) else { return Ok(()) };
+        let layout = &self.context.layout;
+        let columns = edited_columns(edit, &layout.columns, &self.context.along);
+        let keeping = Keeping::of(layout.dialect, columns, &Keep::Columns(vec![edit.column.get_ref().clone()]));
+        let key = layout.dialect.contract(&format!("t.{}", layout.dialect.quote(&row.key)), FieldKind::Text);
+        let ids: Vec<String> = held.rows.iter().map(|row| row.id.clone()).collect();
+        let mut sql = column_query(layout, edit, (None, Some(&key)), &keeping, &ids);
+        sql.push(&layout.dialect.lock_clause("t"));
+        let mut found = HashMap::new();
+        for row in tx.fetch(&sql.done()).await? {
+            let mut cells = Cells::new(row);
+            let (id, key) = (cells.text()?, cells.text()?);
+            if let Some(id) = id {
+                held.archive.push((JobId::new(&id), keeping.read(&mut cells, None)?));
+                found.insert(id, key);
+            }
+        }
+        let Held { rows, settled, .. } = held;
+        rows.retain_mut(|row| match found.remove(&row.id) {
+            Some(key) => {
+                row.live = key;
+                true
+            }
+            None => {
+                settled.push((JobId::new(&row.id), JobResult::Skipped(SkipReason::Locked)));
+                false
+            }
+        });
+        Ok(())
     }
 
     /// What the column holds of each job, and where the arguments stand in it.
@@ -176,14 +264,10 @@ impl<'s> ArgumentsEditor<'s> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let keeping = Keeping::of(layout.dialect, &layout.columns, &Keep::Columns(vec![edit.column.get_ref().clone()]));
-        let mut sql = Sql::new(layout.dialect);
-        sql.push(&format!("SELECT {}, {}", layout.key.text, complete_text(layout, Part::Arguments)));
-        for expression in keeping.expressions() {
-            sql.push(", ").push(&expression);
-        }
-        sql.push(&format!(" FROM {} WHERE ", layout.tables.from));
-        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::names_only(layout, None) });
+        let columns = edited_columns(edit, &layout.columns, &self.context.along);
+        let keeping = Keeping::of(layout.dialect, columns, &Keep::Columns(vec![edit.column.get_ref().clone()]));
+        let shown = complete_text(layout, Part::Arguments);
+        let sql = column_query(layout, edit, (Some(&shown), None), &keeping, &ids);
         let mut found = Vec::new();
         for row in self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default() {
             let mut cells = Cells::new(row);

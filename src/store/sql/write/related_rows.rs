@@ -15,12 +15,13 @@ use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::write::batch::{BatchWriter, Held};
 use crate::store::sql::write::verb::Work;
 
-/// The columns of the tables whose rows an adapter keeps along, as far as they are there.
+/// The columns of the tables whose rows an adapter keeps along or changes, as far as they are there.
 pub(crate) fn columns(spec: &Spec, found: &Found) -> BTreeMap<String, Vec<Column>> {
     let verbs = Action::ALL.into_iter().filter_map(|action| spec.verbs.get(action));
     let names = verbs.flat_map(|verb| &verb.along).map(|along| along.table.get_ref());
+    let edited = spec.verbs.repair.as_ref().and_then(|edit| edit.row.as_ref()).map(|row| row.table.get_ref());
     let table = |name: &String| Some((name.clone(), found.neighbours()?.get(name)?.columns.clone()));
-    names.filter_map(table).collect()
+    names.chain(edited).filter_map(table).collect()
 }
 
 impl<'s> BatchWriter<'s> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
-use crate::adapter::{DeliverySpec, EditSpec, Live, Refusal, RelatedRows, Undo, Verb, VerbStep};
+use crate::adapter::{DeliverySpec, EditSpec, FieldKind, Live, Refusal, RelatedRows, Undo, Verb, VerbStep};
 use crate::db::TxJournal;
 use crate::domain::action::Action;
 use crate::store::sql::query::message::Recipe;
@@ -165,6 +165,14 @@ impl<'a> Work<'a> {
 }
 
 impl<'a> Work<'a> {
+    /// How the key is compared that statements find as `b.live`.
+    pub(crate) fn live_kind(&self) -> Option<FieldKind> {
+        match self.way {
+            VerbMethod::Edit(edit) => edit.row.as_ref().map(|row| row.kind),
+            _ => self.live().map(|live| live.key.kind),
+        }
+    }
+
     /// What was kept of the jobs of the batch that it undoes, by key.
     pub(crate) fn snapshots(&self) -> HashMap<&'a str, &'a str> {
         let undo = self.batch.undo.iter();
