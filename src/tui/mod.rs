@@ -7,6 +7,8 @@ pub mod runtime;
 pub mod theme;
 pub mod view;
 
+pub use runtime::edit_text;
+
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;

@@ -10,7 +10,7 @@ use dlq_tui::ledger::{Ledger, RunId, RunTally};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{ActionScope, Plan};
-use dlq_tui::triage::repair::{EditRequest, EvaluationLimits, EvaluatorOptions};
+use dlq_tui::triage::repair::{EditRequest, EditSource, EvaluationLimits, EvaluatorOptions};
 
 use crate::fixtures::Layout;
 use crate::harness::{Engine, TestDb, every_engine, every_server};
@@ -37,7 +37,7 @@ pub fn edit(expression: &str) -> EditRequest {
         max_stopped: 20,
         limits: EvaluationLimits::default(),
     };
-    EditRequest { expression: expression.to_owned(), evaluator, examples: 0 }
+    EditRequest { source: EditSource::Expression { expression: expression.to_owned(), evaluator }, examples: 0 }
 }
 
 async fn plan(desk: &StoreContext, ledger: &Ledger, expression: &str, text: &str) -> Result<Plan, PlanError> {

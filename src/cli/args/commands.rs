@@ -113,7 +113,7 @@ pub struct ContrastArgs {
 /// `repair`.
 #[derive(Args, Debug)]
 pub struct RepairArgs {
-    /// A jq expression that has the new arguments as its value: `.currency //= "EUR"`.
+    /// A jq expression that has the new arguments as its value: `.currency //= "EUR"`. With --edit, the id of the job instead.
     #[arg(value_name = "EXPRESSION", allow_hyphen_values = true)]
     pub expression: String,
     /// These jobs, as `list` prints them; `-` reads them from standard input, one id or one line of `list -o jsonl` a line.
@@ -128,6 +128,9 @@ pub struct RepairArgs {
     /// Also shows each change of so many jobs, the newest that change.
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = shown)]
     pub show: usize,
+    /// Opens the arguments of one job in $VISUAL, $EDITOR or vi, in place of an expression: `repair ID --edit`.
+    #[arg(long, conflicts_with_all = ["filter", "all", "limit", "show"])]
+    pub edit: bool,
     /// Also puts the jobs back to the live queue, in the same transaction.
     #[arg(long)]
     pub replay: bool,

@@ -2,6 +2,7 @@
 
 pub(crate) mod contrast;
 pub(crate) mod detail_text;
+pub(crate) mod edit_arguments;
 pub(crate) mod job_json;
 pub(crate) mod list;
 pub(crate) mod mark_comparison;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::args::{Format, RepairArgs};
 use crate::cli::exit::{CliError, Code};
-use crate::cli::jobs::no_match;
+use crate::cli::jobs::{edit_arguments, no_match};
 use crate::cli::output;
 use crate::cli::source::open::OpenedStore;
 use crate::cli::table::{TableColumn, TextTable, terminal_width};
@@ -23,7 +23,8 @@ use crate::store::Availability;
 use crate::triage::freeze::Ask;
 use crate::triage::plan::ActionScope;
 use crate::triage::repair::{
-    EditRequest, Evaluator, EvaluatorError, EvaluatorOptions, RepairError, RepairQuery, RepairReport, preview,
+    EditRequest, EditSource, Evaluator, EvaluatorError, EvaluatorOptions, RepairError, RepairQuery, RepairReport,
+    preview,
 };
 
 /// Jobs from which on progress is shown.
@@ -76,6 +77,9 @@ struct ExampleRecord {
 /// # Errors
 /// When the filter or the expression is wrong, the repair is not confirmed, or the database or the ledger fails.
 pub async fn run(opened: &OpenedStore, args: &RepairArgs) -> Result<Code> {
+    if args.edit {
+        return edit_arguments::run(opened, args).await;
+    }
     if args.ids.is_empty() && args.filter.filter.is_none() && !args.all {
         return Err(CliError::usage("name the jobs with -f or by their ids, or all dead jobs with --all").into());
     }
@@ -94,7 +98,8 @@ pub async fn run(opened: &OpenedStore, args: &RepairArgs) -> Result<Code> {
     drop(evaluator);
     let scope = if ids.is_empty() { ActionScope::Filter(filter) } else { ActionScope::Jobs(ids) };
     let action = if args.replay { Action::Replay } else { Action::Repair };
-    let edit = EditRequest { expression: args.expression.clone(), evaluator: options, examples: args.show };
+    let source = EditSource::Expression { expression: args.expression.clone(), evaluator: options };
+    let edit = EditRequest { source, examples: args.show };
     let options = Options { validate: opened.validate.clone(), ..Options::default() };
     let ask = Ask { edit: Some(edit), ..verbs::ask(opened, scope, action, options, &args.plan) };
     verbs::carry_out(opened, ask, &args.plan).await

@@ -1,4 +1,5 @@
-//! What an expression changed in the arguments of one job: the text to write, and the change in words that may be shown.
+//! What an expression or an editor changed in the arguments of one job: the text to write, and the change in words that may be
+//! shown.
 
 use std::fmt::Write as _;
 
@@ -10,8 +11,10 @@ use crate::domain::json::{
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 
-/// Characters of a value that are shown.
+/// Characters of a value that are shown of a job among many.
 const MAX_VALUE: usize = 60;
+/// Characters of a value that are shown of a job by itself.
+const MAX_VALUE_ALONE: usize = 2_000;
 /// Characters from which on a secret is searched for within other values: a number of a card has so many on its back.
 const MIN_SECRET: usize = 3;
 /// Characters of a path that are shown.
@@ -36,7 +39,7 @@ pub enum RepairedArguments {
 /// A change as it may be shown: what is masked elsewhere is masked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArgumentChange {
-    /// The path as the expression language writes it, with the positions in arrays left out: `.items[].sku`.
+    /// The path as the expression language writes it. Of a job among many, positions in arrays are left out: `.items[].sku`.
     pub path: Untrusted,
     /// What was there; `None` where nothing was.
     pub before: Option<ShownValue>,
@@ -78,6 +81,38 @@ pub fn repaired(original: &str, evaluation: Evaluation, redactor: &Redactor) -> 
 }
 
 fn changed(original: &str, before: String, after: String, redactor: &Redactor) -> Result<RepairedArguments, String> {
+    let (text, changes) = spliced(original, before, after, redactor, Detail::OfMany)?;
+    Ok(if changes.is_empty() { RepairedArguments::Unchanged } else { RepairedArguments::Changed { text, changes } })
+}
+
+/// The text to write, and what changed, of arguments that became `after` in an editor.
+///
+/// # Errors
+/// When a key stands twice in one object.
+pub(super) fn edited(
+    original: &str,
+    after: String,
+    redactor: &Redactor,
+) -> Result<(String, Vec<ArgumentChange>), String> {
+    spliced(original, original.to_owned(), after, redactor, Detail::Alone)
+}
+
+/// How much is shown of a change.
+#[derive(Clone, Copy, PartialEq)]
+enum Detail {
+    /// So much that jobs with the same change look the same.
+    OfMany,
+    /// All of it.
+    Alone,
+}
+
+fn spliced(
+    original: &str,
+    before: String,
+    after: String,
+    redactor: &Redactor,
+    detail: Detail,
+) -> Result<(String, Vec<ArgumentChange>), String> {
     let original = Document::parse(original).map_err(|e| e.to_string())?;
     // The language has values that JSON has not: infinite numbers, and bytes.
     let baseline =
@@ -86,24 +121,30 @@ fn changed(original: &str, before: String, after: String, redactor: &Redactor) -
     let spliced = splice(&original, &baseline, &edited)
         .map_err(|SpliceError::RepeatedKey(_)| "a key stands twice in one object".to_owned())?;
     if spliced.changes.is_empty() {
-        return Ok(RepairedArguments::Unchanged);
+        return Ok((spliced.text, Vec::new()));
     }
     let (original, edited) = (Masked::new(&original, redactor), Masked::new(&edited, redactor));
     let secrets = original.secrets();
-    let changes = spliced.changes.iter().map(|change| shown(change, &original, &edited, &secrets)).collect();
-    Ok(RepairedArguments::Changed { text: spliced.text, changes })
+    let changes = spliced.changes.iter().map(|change| shown(change, &original, &edited, &secrets, detail)).collect();
+    Ok((spliced.text, changes))
 }
 
-fn shown(change: &ValueChange, original: &Masked<'_>, edited: &Masked<'_>, secrets: &[String]) -> ArgumentChange {
+fn shown(
+    change: &ValueChange,
+    original: &Masked<'_>,
+    edited: &Masked<'_>,
+    secrets: &[String],
+    detail: Detail,
+) -> ArgumentChange {
     let (document, node) = match (change.after, change.before) {
         (Some(node), _) => (edited, node),
         (None, node) => (original, node.unwrap_or_default()),
     };
     ArgumentChange {
-        path: Untrusted::new(shortened(&path(document.document, node), MAX_PATH)),
-        before: change.before.map(|node| original.shown(node, &[])),
+        path: Untrusted::new(shortened(&path(document.document, node, detail), MAX_PATH)),
+        before: change.before.map(|node| original.shown(node, &[], detail)),
         // A secret may have been copied to where nothing is masked.
-        after: change.after.map(|node| edited.shown(node, secrets)),
+        after: change.after.map(|node| edited.shown(node, secrets, detail)),
     }
 }
 
@@ -127,7 +168,8 @@ impl<'d> Masked<'d> {
         inside.filter_map(|node| self.document.scalar(node)).map(|text| text.into_owned()).collect()
     }
 
-    fn shown(&self, node: NodeId, secrets: &[String]) -> ShownValue {
+    fn shown(&self, node: NodeId, secrets: &[String], detail: Detail) -> ShownValue {
+        let most = if detail == Detail::Alone { MAX_VALUE_ALONE } else { MAX_VALUE };
         let mut above = std::iter::successors(Some(node), |&inner| self.document.parent(inner));
         let text = || self.document.scalar(node).unwrap_or_else(|| self.document.raw(node).into());
         let json =
@@ -139,7 +181,7 @@ impl<'d> Masked<'d> {
                 let cuts: Vec<_> = cuts.filter_map(|(node, cut)| Some((node, cut.redacted_json()?))).collect();
                 self.masked_json(node, &cuts)
             };
-        ShownValue { kind: self.document.kind(node), json: Untrusted::new(shortened(&json, MAX_VALUE)) }
+        ShownValue { kind: self.document.kind(node), json: Untrusted::new(shortened(&json, most)) }
     }
 
     /// The JSON of a value with the cuts in it.
@@ -169,13 +211,16 @@ fn holds(text: &str, secrets: &[String], length: usize) -> bool {
 }
 
 /// The path as the expression language writes it.
-fn path(document: &Document, node: NodeId) -> String {
+fn path(document: &Document, node: NodeId, detail: Detail) -> String {
     let mut path = String::new();
     for step in document.steps(node) {
         match step {
             PathStep::Key(key, _) if is_identifier(&key) => _ = write!(path, ".{key}"),
             PathStep::Key(key, _) => _ = write!(path, ".{}", quote(&key)),
-            PathStep::Index(_) => path.push_str(if path.is_empty() { ".[]" } else { "[]" }),
+            PathStep::Index(nth) => {
+                let nth = if detail == Detail::Alone { nth.to_string() } else { String::new() };
+                _ = write!(path, "{}[{nth}]", if path.is_empty() { "." } else { "" });
+            }
         }
     }
     if path.is_empty() { ".".to_owned() } else { path }

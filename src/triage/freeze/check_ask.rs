@@ -48,7 +48,7 @@ pub(super) async fn check_ask(
     }
     // The changes are computed before anything is confirmed; the expression is for the record alone.
     if let Some(edit) = &ask.edit {
-        ask.options.repair = Some(desk.redactor.prose(&edit.expression).into_owned());
+        ask.options.repair = Some(desk.redactor.prose(edit.source.words()).into_owned());
     }
     if let Some(reason) = ask.options.validate.as_ref().and_then(validate::unstartable) {
         return Err(PlanError::Disabled(reason));

@@ -7,7 +7,8 @@ use super::preview::{EXAMPLE_CHANGES, RepairReport};
 use super::{Evaluator, EvaluatorError, EvaluatorOptions};
 use crate::domain::job::JobId;
 use crate::domain::repair::{
-    ArgumentChange, ArgumentsDocument, ArgumentsEdit, Evaluation, RepairPreview, RepairedArguments, repaired,
+    ArgumentChange, ArgumentsDocument, ArgumentsEdit, EditedArguments, Evaluation, RepairPreview, RepairedArguments,
+    repaired,
 };
 use crate::store::{Budget, EditArguments, FoundArguments, Frozen, SourceError};
 use crate::triage::StoreContext;
@@ -16,20 +17,79 @@ use crate::triage::argument_pages::next_step;
 /// Jobs that are read first: nobody knows yet how large their arguments are.
 const FIRST_STEP: usize = 50;
 
+/// What the record says of arguments that were edited rather than computed, in place of the expression.
+pub const EDITED: &str = "edited in an editor";
+
+/// Why arguments that were edited are not written.
+const EDITED_MEANWHILE: &str = "the arguments have changed since they were opened in the editor";
+
 /// How arguments are changed.
 #[derive(Clone, Debug)]
 pub struct EditRequest {
-    /// The expression.
-    pub expression: String,
-    /// How it is evaluated.
-    pub evaluator: EvaluatorOptions,
+    /// Where the new arguments come from.
+    pub source: EditSource,
     /// Jobs whose changes are told one by one.
     pub examples: usize,
 }
 
+impl EditRequest {
+    /// Asks for what an editor has made of the arguments of one job.
+    pub fn edited(edited: EditedArguments) -> Self {
+        Self { source: EditSource::Edited(edited), examples: 0 }
+    }
+}
+
+/// Where new arguments come from.
+#[derive(Clone, Debug)]
+pub enum EditSource {
+    /// An expression computes them, for any number of jobs.
+    Expression {
+        /// The expression.
+        expression: String,
+        /// How it is evaluated.
+        evaluator: EvaluatorOptions,
+    },
+    /// An operator has edited those of one job.
+    Edited(EditedArguments),
+}
+
+impl EditSource {
+    /// What the record says of it.
+    pub(in crate::triage) fn words(&self) -> &str {
+        match self {
+            EditSource::Expression { expression, .. } => expression,
+            EditSource::Edited(_) => EDITED,
+        }
+    }
+}
+
+/// What gives the new arguments.
+enum Editor {
+    Expression(Box<Evaluator>),
+    Edited(EditedArguments),
+}
+
+impl Editor {
+    /// What becomes of each text.
+    async fn evaluate(&mut self, texts: &[&str]) -> Result<Vec<Evaluation>, EvaluatorError> {
+        match self {
+            Editor::Expression(evaluator) => evaluator.evaluate(texts).await,
+            Editor::Edited(edited) => Ok(texts.iter().map(|text| evaluation(edited, text)).collect()),
+        }
+    }
+}
+
+/// What an edit makes of arguments as they are now: only those that were edited become what was written.
+fn evaluation(edited: &EditedArguments, now: &str) -> Evaluation {
+    match now == edited.original {
+        true => Evaluation::Changed { before: now.to_owned(), after: edited.text.clone() },
+        false => Evaluation::Failed(EDITED_MEANWHILE.to_owned()),
+    }
+}
+
 /// Computes what is written, a few jobs at a time.
 pub(in crate::triage) struct EditPlanner {
-    evaluator: Evaluator,
+    editor: Editor,
     examples: usize,
     preview: RepairPreview,
     told: Vec<(JobId, Vec<ArgumentChange>)>,
@@ -46,14 +106,19 @@ enum Outcome {
 }
 
 impl EditPlanner {
-    /// Starts the process that evaluates.
+    /// Starts the process that evaluates, where something is to be evaluated.
     ///
     /// # Errors
     /// When it does not start, or the expression is none.
     pub(in crate::triage) async fn start(request: &EditRequest) -> Result<Self, EvaluatorError> {
-        let evaluator = Evaluator::start(&request.expression, request.evaluator.clone()).await?;
+        let editor = match &request.source {
+            EditSource::Expression { expression, evaluator } => {
+                Editor::Expression(Box::new(Evaluator::start(expression, evaluator.clone()).await?))
+            }
+            EditSource::Edited(edited) => Editor::Edited(edited.clone()),
+        };
         Ok(Self {
-            evaluator,
+            editor,
             examples: request.examples,
             preview: RepairPreview::default(),
             told: Vec::new(),
@@ -106,7 +171,7 @@ impl EditPlanner {
         let bytes = found.iter().filter_map(|(_, found)| Some(found.as_ref().ok()?.text().len())).sum();
         self.step = next_step(bytes, found.len());
         let texts: Vec<&str> = found.iter().filter_map(|(_, f)| Some(f.as_ref().ok()?.arguments())).collect();
-        let mut evaluations = self.evaluator.evaluate(&texts).await?.into_iter();
+        let mut evaluations = self.editor.evaluate(&texts).await?.into_iter();
         let (mut outcomes, mut changed) = (HashMap::new(), Vec::new());
         for (id, found) in found {
             let document = match found {

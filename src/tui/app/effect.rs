@@ -11,6 +11,7 @@ use crate::domain::job::JobId;
 use crate::domain::load_share::LoadShare;
 use crate::domain::mark::MarkName;
 use crate::domain::redact::Redactor;
+use crate::domain::repair::EditedArguments;
 use crate::domain::run_options::Options;
 use crate::domain::run_options::pick::Pick;
 use crate::domain::time::Timestamp;
@@ -50,6 +51,8 @@ pub enum Slot {
     Values,
     /// Comparing jobs with others.
     Contrast,
+    /// Arguments for the editor.
+    Arguments,
     /// Freezing, running, dismissing.
     Act,
     /// Lists of runs.
@@ -108,6 +111,8 @@ pub enum Request {
     Arguments(Filter),
     /// Compare jobs with others.
     Contrast(ContrastQuery),
+    /// The arguments of a job, for an editor.
+    EditableArguments(JobId),
     /// Freeze a cohort and make its plan.
     Plan {
         /// The verb.
@@ -124,6 +129,8 @@ pub enum Request {
         reason: Option<String>,
         /// Whether many jobs are replayed with an automatic stop.
         is_guarded: bool,
+        /// What an editor has made of the arguments of the one job.
+        edited: Option<Box<EditedArguments>>,
     },
     /// Execute a confirmed run.
     Execute(RunId),
@@ -195,6 +202,8 @@ pub enum Effect {
         /// The text, exact.
         text: String,
     },
+    /// Open arguments in `$VISUAL`, `$EDITOR` or `vi`, and send [`super::msg::Msg::Edited`] with what came of them.
+    EditArguments(String),
     /// Stop the running run after its current batch.
     StopRun,
     /// Pause or continue the running run between batches.

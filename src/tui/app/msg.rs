@@ -11,6 +11,7 @@ use crate::domain::contrast::ValueCounts;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
 use crate::domain::mark::NamedMoment;
+use crate::domain::repair::EditableArguments;
 use crate::ledger::{HistoryEntry, Run, RunId};
 use crate::store::{Changes, Entry, HistogramStep, Outdated, Page, SourceError, StoreInfo};
 use crate::triage::contrast::Comparison;
@@ -66,6 +67,8 @@ pub enum Msg {
     Running(RunProgress),
     /// A table has changed since the store was opened, which kept a plan from being made, or stopped a run.
     Outdated(Outdated, Option<RunId>),
+    /// The arguments as the editor left them, or why they were not edited.
+    Edited(Result<String, String>),
     /// What became of a copy or an editor: a sentence for the status line.
     Said(Result<String, String>),
     /// The process was continued after a suspend, or the terminal's content was lost.
@@ -125,6 +128,8 @@ pub enum Reply {
     Arguments(Result<Arc<ValueCounts>, SourceError>),
     /// To `Contrast`.
     Contrast(Box<Result<Comparison, SourceError>>),
+    /// To `EditableArguments`: the job, and its arguments, or why they cannot be edited.
+    EditableArguments(JobId, Box<Result<EditableArguments, String>>),
     /// To `Plan`; the error is a sentence.
     Planned(Box<Result<Plan, String>>),
     /// To `Execute` and `Resume`: the run as the ledger has it at its end.

@@ -4,6 +4,7 @@ mod argument_bars;
 mod arguments;
 mod contrast;
 mod cursor;
+mod edit_arguments;
 mod first;
 mod marks;
 mod others;

@@ -89,6 +89,12 @@ pub enum KeyCommand {
     Copy,
     /// Open in the editor.
     Edit,
+    /// Change the arguments of the job in the editor.
+    EditArguments,
+    /// Edit the arguments again, from what was typed.
+    EditAgain,
+    /// Plan this verb for the job with the arguments that were edited.
+    WriteEdited(Action),
     /// Show the command line that gives the same.
     ShowCommand,
     /// Show the runs of the ledger.
@@ -150,6 +156,8 @@ impl KeyCommand {
                 | KeyCommand::Nth(_)
                 | KeyCommand::Change(_)
                 | KeyCommand::SkipGate
+                | KeyCommand::EditAgain
+                | KeyCommand::WriteEdited(_)
         ) {
             return None;
         }
@@ -190,6 +198,8 @@ pub enum KeyContext {
     Runs,
     /// What jobs have in common.
     Contrast,
+    /// The arguments of a job after they were edited.
+    Edit,
     /// The question before a run is gone on with.
     Resume,
     /// The question before leaving.
@@ -198,7 +208,7 @@ pub enum KeyContext {
 
 impl KeyContext {
     /// Every place, in the order of the reference.
-    pub const ALL: [KeyContext; 12] = [
+    pub const ALL: [KeyContext; 13] = [
         KeyContext::Anywhere,
         KeyContext::List,
         KeyContext::Histogram,
@@ -209,6 +219,7 @@ impl KeyContext {
         KeyContext::Page,
         KeyContext::Runs,
         KeyContext::Contrast,
+        KeyContext::Edit,
         KeyContext::Resume,
         KeyContext::Leave,
     ];
@@ -226,6 +237,7 @@ impl KeyContext {
             KeyContext::Page => "Help, receipts",
             KeyContext::Runs => "Runs of the ledger",
             KeyContext::Contrast => "What jobs have in common",
+            KeyContext::Edit => "Edited arguments",
             KeyContext::Resume => "Resuming a run",
             KeyContext::Leave => "Leaving",
         }

@@ -1,6 +1,8 @@
 //! The bindings themselves.
 
-use super::KeyContext::{Anywhere, Contrast, Detail, Histogram, Leave, List, Page, Picker, Plan, Resume, Run, Runs};
+use super::KeyContext::{
+    Anywhere, Contrast, Detail, Edit, Histogram, Leave, List, Page, Picker, Plan, Resume, Run, Runs,
+};
 use super::{Binding, KeyCommand, KeyContext, PlanOption};
 use crate::domain::action::Action;
 
@@ -114,6 +116,14 @@ pub static BINDINGS: &[Binding] = &[
         7,
         "Discard them: kept whole in the ledger, then deleted.",
     ),
+    bind(
+        &["E"],
+        &[List, Detail],
+        KeyCommand::EditArguments,
+        "edit",
+        18,
+        "Edit the arguments of this job in $VISUAL, $EDITOR or vi; shows what changed before anything is written.",
+    ),
     // Marking
     bind(&["Space"], &[Histogram, List], KeyCommand::Mark, "mark", 4, "Mark or unmark, and down."),
     bind(&["v"], &[List], KeyCommand::Range, "", 0, "Begin a range of marks; again to end it."),
@@ -206,6 +216,28 @@ pub static BINDINGS: &[Binding] = &[
         "Copy the command line, the id of the run, or the filter of the line.",
     ),
     bind(&["Ctrl-c"], &[Page, Runs, Contrast], KeyCommand::Back, "", 0, "Close."),
+    bind(
+        &["r"],
+        &[Edit],
+        KeyCommand::WriteEdited(Action::Replay),
+        "replay with these",
+        1,
+        "Save the arguments and replay the job.",
+    ),
+    bind(
+        &["s"],
+        &[Edit],
+        KeyCommand::WriteEdited(Action::Repair),
+        "save only",
+        2,
+        "Save the arguments; the job stays dead.",
+    ),
+    bind(&["e", "E"], &[Edit], KeyCommand::EditAgain, "edit again", 3, "Edit again, from what was typed."),
+    bind(&["n", "Esc", "q", "Ctrl-c"], &[Edit], KeyCommand::No, "drop", 4, "Drop what was typed: nothing is written."),
+    bind(&["Down", "j"], &[Edit], KeyCommand::Down, "", 0, "Scroll."),
+    bind(&["Up", "k"], &[Edit], KeyCommand::Up, "", 0, "Scroll."),
+    bind(&["PgDn", "Ctrl-f"], &[Edit], KeyCommand::PageDown, "", 0, "A page down."),
+    bind(&["PgUp", "Ctrl-b"], &[Edit], KeyCommand::PageUp, "", 0, "A page up."),
     bind(&["y"], &[Resume], KeyCommand::Yes, "", 0, "Go on with the run."),
     bind(&["o"], &[Resume], KeyCommand::SkipGate, "", 0, "Go on past the gate, whatever became of the canary jobs."),
     bind(&["n", "Esc", "q", "Ctrl-c"], &[Resume], KeyCommand::No, "", 0, "Leave it unchanged."),
@@ -231,7 +263,7 @@ pub static BINDINGS: &[Binding] = &[
     ),
     bind(
         &["Ctrl-l"],
-        &[Anywhere, Picker, Page, Runs, Contrast, Run, Plan],
+        &[Anywhere, Picker, Page, Runs, Contrast, Run, Plan, Edit],
         KeyCommand::Repaint,
         "",
         0,

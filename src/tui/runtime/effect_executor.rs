@@ -137,6 +137,7 @@ impl World for EffectExecutor {
             | Effect::Repaint
             | Effect::Suspend
             | Effect::Edit { .. }
+            | Effect::EditArguments(_)
             | Effect::Quit => {}
         }
     }
@@ -158,7 +159,8 @@ impl World for EffectExecutor {
     async fn run_external_program(&mut self, errand: ExternalProgram) -> Msg {
         match errand {
             ExternalProgram::Suspend => external_program::suspend().await,
-            ExternalProgram::Edit { name, text } => external_program::edit(&name, &text).await,
+            ExternalProgram::Edit { name, text } => external_program::view(&name, &text).await,
+            ExternalProgram::EditArguments(text) => Msg::Edited(external_program::edit(&text).await),
         }
     }
 

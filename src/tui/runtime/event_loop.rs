@@ -297,6 +297,7 @@ impl<P: Program, S: FrameSink, I: Input, W: World> EventLoop<P, S, I, W> {
                 Effect::Repaint => self.screen.repaint(),
                 Effect::Suspend => self.state.errand = Some(ExternalProgram::Suspend),
                 Effect::Edit { name, text } => self.state.errand = Some(ExternalProgram::Edit { name, text }),
+                Effect::EditArguments(text) => self.state.errand = Some(ExternalProgram::EditArguments(text)),
                 other => self.world.carry_out(other),
             }
         }

@@ -35,6 +35,7 @@ use crate::ledger::RunId;
 use crate::tui::Launch;
 use crate::tui::app::{Effect, Msg};
 
+pub use external_program::edit as edit_text;
 pub use terminal::terminal_guard::{check_terminal, check_this_terminal};
 
 /// Model and view, as the loop sees them.

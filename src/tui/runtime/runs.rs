@@ -11,6 +11,7 @@ use super::session::{Going, Session};
 use super::world::Fact;
 use crate::domain::action::Action;
 use crate::domain::histogram::jobs;
+use crate::domain::repair::{ChangeShape, RepairGroup};
 use crate::domain::run_options::Options;
 use crate::domain::run_options::validator::Validator;
 use crate::domain::time::Timestamp;
@@ -19,7 +20,7 @@ use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::ActionScope;
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
-use crate::triage::repair::{EditRequest, EvaluatorOptions};
+use crate::triage::repair::{EditRequest, EditSource, EvaluatorOptions};
 use crate::triage::run::{Receipt, RunError, RunOptions, execute, resume};
 use crate::triage::validate::{CommandValidator, Validate};
 use crate::tui::OpenStore;
@@ -30,16 +31,22 @@ const PACE: Duration = Duration::from_millis(100);
 
 /// How the arguments of a plan are changed, where they are; an undo has what it writes from the run that it undoes.
 fn edit_request(ask: &Ask) -> Result<Option<EditRequest>, String> {
+    if ask.edit.is_some() {
+        return Ok(ask.edit.clone());
+    }
     let is_undo = matches!(ask.scope, ActionScope::Undo(..));
     let Some(expression) = ask.options.repair.clone().filter(|_| !is_undo) else { return Ok(None) };
     let evaluator = EvaluatorOptions::new().map_err(|e| format!("cannot find this program's own file: {e}"))?;
-    Ok(Some(EditRequest { expression, evaluator, examples: 0 }))
+    Ok(Some(EditRequest { source: EditSource::Expression { expression, evaluator }, examples: 0 }))
 }
 
 /// Why there is no plan; where an expression changes nothing, what came of most of the jobs.
 fn why_unplanned(error: &PlanError) -> String {
     match error {
         PlanError::Unchanged { report, .. } => match report.groups.first() {
+            Some(RepairGroup { shape: ChangeShape::Failed(why), .. }) if report.jobs == 1 => {
+                format!("nothing was written: {}", why.line())
+            }
             Some(group) => format!("{error} ({}: {})", jobs(group.jobs), group.shape.describe()),
             None => error.to_string(),
         },

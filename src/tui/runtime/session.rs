@@ -16,12 +16,14 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::{Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
+use crate::domain::repair::EditableArguments;
 use crate::domain::time::Timestamp;
 use crate::ledger::{HistoryEntry, KnownJob, Ledger, LedgerError, LedgerLocator, Run, RunId, Whose, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, ScanMode, SourceError, StoreExt};
 use crate::triage::StoreContext;
 use crate::triage::contrast::{Comparison, ContrastQuery, ValueBars, contrast, count_values, sample_values};
 use crate::triage::freeze::Ask;
+use crate::triage::repair::{EditRequest, stored_arguments};
 use crate::triage::run::RunControl;
 use crate::tui::app::model::ArgumentCount;
 use crate::tui::app::{JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
@@ -165,10 +167,14 @@ impl Session {
                 Err(e) => Err(e),
             }),
             Request::Contrast(query) => Reply::Contrast(Box::new(self.contrast(query, going).await)),
-            Request::Plan { action, scope, limit, pick, options, reason, is_guarded } => {
+            Request::EditableArguments(id) => {
+                Reply::EditableArguments(id.clone(), Box::new(self.editable_arguments(&id, budget).await))
+            }
+            Request::Plan { action, scope, limit, pick, options, reason, is_guarded, edited } => {
                 let guard_above = is_guarded.then_some(GUARD_ABOVE);
-                let ask = Ask::new(scope, action, Timestamp::now());
-                let ask = Ask { limit, pick, options: *options, reason, guard_above, ..ask };
+                let edit = edited.map(|edited| EditRequest::edited(*edited));
+                let ask = Ask { guard_above, edit, ..Ask::new(scope, action, Timestamp::now()) };
+                let ask = Ask { limit, pick, options: *options, reason, ..ask };
                 Reply::Planned(Box::new(self.plan(ask, going).await))
             }
             Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),
@@ -252,6 +258,15 @@ impl Session {
         };
         let report = contrast(&desk, &query, &going.budget, &mut on_progress).await?;
         Ok(report.shown(&self.redactor))
+    }
+
+    /// The arguments of a job for an editor, with secrets masked, or why they cannot be edited.
+    async fn editable_arguments(&self, id: &JobId, budget: &Budget) -> Result<EditableArguments, String> {
+        let desk = self.store().map_err(|e| e.to_string())?.desk;
+        let (id, redactor) = (id.clone(), Arc::clone(&self.redactor));
+        let document = stored_arguments(&desk, &id, budget).await?;
+        let built = tokio::task::spawn_blocking(move || EditableArguments::new(document.arguments(), redactor));
+        built.await.unwrap_or_else(|_| Err("these arguments could not be prepared for the editor".to_owned()))
     }
 
     async fn page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page, SourceError> {
@@ -356,6 +371,7 @@ pub fn failure(request: Request, error: SourceError) -> Reply {
         Request::Values(_) => Reply::Values(Err(error)),
         Request::Arguments(_) => Reply::Arguments(Err(error)),
         Request::Contrast(_) => Reply::Contrast(Box::new(Err(error))),
+        Request::EditableArguments(id) => Reply::EditableArguments(id, Box::new(Err(error.to_string()))),
         Request::Plan { .. } => Reply::Planned(Box::new(Err(error.to_string()))),
         Request::Execute(_) | Request::Resume { .. } => Reply::Executed(Box::new(Err(error.to_string()))),
         Request::Dismiss(_) => Reply::Dismissed(Err(error.to_string())),

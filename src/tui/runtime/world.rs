@@ -34,6 +34,8 @@ pub enum ExternalProgram {
         /// The text.
         text: String,
     },
+    /// The operator's editor, on arguments that they change.
+    EditArguments(String),
 }
 
 /// Carries out what the model wants. Nothing here waits, but an errand.

@@ -30,6 +30,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
             | Overlay::Freezing(_)
             | Overlay::Run
             | Overlay::Picker(_)
+            | Overlay::Edit(_)
             | Overlay::Resume(_)
             | Overlay::Leave,
         ) => {}
@@ -67,7 +68,7 @@ fn hints(canvas: &mut Canvas<'_>, area: Rect, hints: Vec<Phrase<'_>>) {
 }
 
 /// The hints of a place, those to be kept longest first. What cannot be used now is dim and in brackets.
-fn of_place(model: &Model, place: KeyContext) -> Vec<Phrase<'_>> {
+pub(super) fn of_place(model: &Model, place: KeyContext) -> Vec<Phrase<'_>> {
     let refused = |bound: &BoundKeys| app::refusal(model, place, bound.binding().command).is_some();
     model.settings.keys.footer(place).into_iter().map(|bound| hint(bound, refused(bound))).collect()
 }

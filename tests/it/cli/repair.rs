@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::User;
+use super::{Ended, User};
 use crate::fixtures::Layout;
 use crate::harness;
 
@@ -171,4 +171,43 @@ async fn the_validator_of_a_source_reads_the_repaired_form() {
     assert_eq!((refused["done"].as_u64(), refused["skipped"][0]["n"].as_u64()), (Some(0), Some(dead)), "{refused:#}");
     let taken: Value = serde_json::from_str(&repair(".currency = \"EUR\"").out).expect("JSON");
     assert_eq!(taken["done"].as_u64(), Some(dead), "{taken:#}");
+}
+
+#[tokio::test]
+async fn the_arguments_of_one_job_are_edited_without_the_console() {
+    for db in harness::every_engine("cli repair edit").await {
+        Layout::DeadLetterJobs.seed(&db, 30).await;
+        let arguments = r#"{"id": 12345678901234567890, "currency": null, "password": "hunter2"}"#;
+        db.execute(&format!("update dead_letter_jobs set arguments = '{arguments}'")).await;
+        let user = User::of(&db);
+        let id = "select cast(id as char(36)) from dead_letter_jobs where status = 'failed' order by id";
+        let id = db.column(id).await[0].trim().to_owned();
+        let ended = |words: &[&str], editor: &str| {
+            Ended::from(user.command(words).env("EDITOR", editor).output().expect("the binary starts"))
+        };
+        let text = if db.engine == harness::Engine::Mysql { "char" } else { "text" };
+        let count = async |pattern: &str| {
+            db.count(&format!("dead_letter_jobs where cast(arguments as {text}) like '%{pattern}%'")).await
+        };
+        let with = |editor: &str, more: &[&str]| {
+            let words: Vec<&str> = ["repair", &id, "--edit"].into_iter().chain(more.iter().copied()).collect();
+            ended(&words, editor)
+        };
+        let seen = with("sh -c 'cat \"$1\" >&2' editor", &["--yes"]);
+        seen.with(0);
+        assert!(seen.err.contains("[redacted 1]") && !seen.err.contains("hunter2"), "{}", seen.err);
+        assert!(seen.err.contains("nothing to write"), "{}", seen.err);
+        let wrong = with("sed -i s/null/EUR/", &["--yes"]);
+        wrong.with(4);
+        assert!(wrong.err.contains("line 3, column 15: this is not JSON"), "{}", wrong.err);
+        with("false", &["--yes"]).with(1);
+        with("sed -i s/null/1/", &[]).with(4);
+        with("sed -i s/null/1/", &["--dry-run"]).with(0);
+        assert_eq!(count("null").await, 30, "something was written");
+        with("sed -i s/null/\\\"EUR\\\"/", &["--yes"]).with(0);
+        assert_eq!((count("EUR").await, count("hunter2").await), (1, 30));
+        ended(&["repair", &id, "--edit", "-f", "error:x"], "true").with(2);
+        ended(&["repair", &id, &id, "--edit"], "true").with(2);
+        ended(&["repair", "0", "--edit"], "true").with(1);
+    }
 }

@@ -6,7 +6,7 @@ use crate::pty::Pty;
 
 use super::has_jobs;
 
-/// Every key but those that confirm (`y`), leave (`q`, Ctrl-C), suspend (Ctrl-Z) or start another program (`e`).
+/// Every key but those that confirm (`y`), leave (`q`, Ctrl-C), suspend (Ctrl-Z) or start another program (`e`, `E`).
 const KEYS: &[&str] = &[
     "j",
     "k",

@@ -3,6 +3,7 @@
 
 mod bytes;
 mod demo;
+mod edit;
 mod keys;
 mod lines;
 mod lost;

@@ -30,8 +30,8 @@ pub use live::{ConnectionState, LiveState, Loss};
 pub use loaded_range::PAGE;
 pub use marks::SelectionMarks;
 pub use overlay::{
-    ArgumentValues, Candidate, HeldKey, HelpPage, InputError, InputLine, Overlay, Picker, PlanDialog, Purpose,
-    READ_FIRST, ResumeDialog, Runner, RunsPage, ScrollState,
+    ArgumentValues, Candidate, EditPage, HeldKey, HelpPage, InputError, InputLine, Overlay, Picker, PlanDialog,
+    Purpose, READ_FIRST, ResumeDialog, Runner, RunsPage, ScrollState,
 };
 pub use preview::{Preview, REST, ShownBar};
 pub use requests::OpenRequests;
@@ -233,6 +233,7 @@ impl Model {
             Overlay::Contrast(_) => KeyContext::Contrast,
             Overlay::Runs(RunsPage { receipt: None, .. }) => KeyContext::Runs,
             Overlay::Help(_) | Overlay::Receipt(..) | Overlay::Runs(_) | Overlay::Text { .. } => KeyContext::Page,
+            Overlay::Edit(_) => KeyContext::Edit,
             Overlay::Resume(_) => KeyContext::Resume,
             Overlay::Leave => KeyContext::Leave,
         }

@@ -1,5 +1,9 @@
 //! What lies over the panes: at most one thing at a time.
 
+mod edit_page;
+
+pub use edit_page::EditPage;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +48,8 @@ pub enum Overlay {
     Runs(RunsPage),
     /// What jobs have in common that others have not.
     Contrast(Box<ContrastPage>),
+    /// The arguments of a job as they were edited.
+    Edit(Box<EditPage>),
     /// Text to be read: a command line, a long sentence.
     Text {
         /// Title.
@@ -100,6 +106,7 @@ impl Overlay {
             Overlay::Receipt(_, reading) | Overlay::Text { reading, .. } => Some(&mut reading.top),
             Overlay::Runs(page) => page.receipt.as_mut().map(|reading| &mut reading.top),
             Overlay::Plan(dialog) => Some(&mut dialog.top),
+            Overlay::Edit(page) => Some(&mut page.reading.top),
             _ => None,
         }
     }
@@ -117,6 +124,7 @@ impl Overlay {
     pub fn drawn(&mut self) {
         match self {
             Overlay::Plan(dialog) => dialog.drawn = true,
+            Overlay::Edit(page) => page.drawn = page.edited.is_some(),
             Overlay::Resume(dialog) => dialog.drawn = true,
             _ => {}
         }
@@ -126,6 +134,7 @@ impl Overlay {
     pub fn shown(&mut self, now: Timestamp) {
         match self {
             Overlay::Plan(dialog) if dialog.drawn => drop(dialog.seen.get_or_insert(now)),
+            Overlay::Edit(page) if page.drawn => drop(page.seen.get_or_insert(now)),
             Overlay::Resume(dialog) if dialog.drawn => drop(dialog.seen.get_or_insert(now)),
             _ => {}
         }
@@ -387,6 +396,8 @@ pub struct Runner {
     pub held: Option<HeldKey>,
     /// What was asked for behind the verb, of the plan that was asked for last.
     pub words: PlanWords,
+    /// Arguments that were edited, until a plan that has them is confirmed.
+    pub edit: Option<Box<EditPage>>,
     /// The last run that did anything, with its verb, for its undo.
     pub last: Option<(RunId, Action)>,
     /// The last replay, until what became of its jobs was seen.

@@ -1,6 +1,7 @@
 //! What commands do, and why some cannot be used at the moment.
 
 use super::colon_commands::plan_form;
+use super::runs::edit_arguments;
 use super::{contrast, filter, input_line, navigation, preview, resume, runs, shell_command};
 use crate::domain::action::Action;
 use crate::domain::time::Timestamp;
@@ -39,6 +40,8 @@ pub fn refusal_to_write(model: &Model) -> Option<String> {
 pub fn refusal(model: &Model, place: KeyContext, command: KeyCommand) -> Option<String> {
     match command {
         KeyCommand::Act(action) => refusal_of(model, action),
+        KeyCommand::EditArguments => edit_arguments::refusal(model),
+        KeyCommand::WriteEdited(action) => edit_arguments::refusal_to_write(model, action),
         KeyCommand::Undo => refusal_to_write(model),
         KeyCommand::Resume => resume::refusal(model),
         KeyCommand::RunJobs => runs::jobs_filter(model).err(),
@@ -80,6 +83,7 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
     if let Some(effects) = navigation::run(model, command, now) {
         return effects;
     }
+    let place = model.place();
     match command {
         KeyCommand::Act(action) => runs::begin(model, action, now),
         KeyCommand::Undo => runs::undo(model, now),
@@ -88,10 +92,7 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::Filter => input_line::open(model, Purpose::Filter),
         KeyCommand::Search => search(model),
         KeyCommand::CommandLine => input_line::open(model, Purpose::Command),
-        KeyCommand::Help => {
-            let place = model.place();
-            show(model, Overlay::Help(HelpPage::new(place)))
-        }
+        KeyCommand::Help => show(model, Overlay::Help(HelpPage::new(place))),
         KeyCommand::NextMatch => find(model, Direction::Forward, now),
         KeyCommand::PreviousMatch => find(model, Direction::Backward, now),
         KeyCommand::Pause => pause(model, now),
@@ -100,6 +101,8 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::Wrap => wrap(model),
         KeyCommand::Copy => copy(model, now),
         KeyCommand::Edit => edit(model, now),
+        KeyCommand::EditArguments | KeyCommand::EditAgain => edit_arguments::begin(model, now),
+        KeyCommand::WriteEdited(action) => edit_arguments::write(model, action, now),
         KeyCommand::ShowCommand => shell_command::show(model, now),
         KeyCommand::Runs => runs(model),
         KeyCommand::RunJobs => runs::list_jobs(model, now),
@@ -111,8 +114,8 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         }
         KeyCommand::Contrast => contrast::begin(model, now),
         KeyCommand::Include => filter::by_argument(model, false, now),
-        KeyCommand::Exclude if model.place() == KeyContext::Contrast => contrast::exclude(model, now),
-        KeyCommand::Exclude if model.place() == KeyContext::Detail => filter::by_argument(model, true, now),
+        KeyCommand::Exclude if place == KeyContext::Contrast => contrast::exclude(model, now),
+        KeyCommand::Exclude if place == KeyContext::Detail => filter::by_argument(model, true, now),
         KeyCommand::Exclude => filter::exclude_bars(model, now),
         KeyCommand::CountAll => contrast::count_all(model, now),
         KeyCommand::Resume => resume::ask(model),

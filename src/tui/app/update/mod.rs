@@ -69,6 +69,7 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Outdated(table, run) => reopen::ask(model, ReopenReason::Columns(table, run), now),
+        Msg::Edited(result) => runs::edit_arguments::on_edited(model, result, now),
         Msg::Said(Ok(sentence)) => {
             model.say(sentence, now);
             Vec::new()

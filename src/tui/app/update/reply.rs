@@ -23,7 +23,7 @@ use crate::tui::app::msg::{Opened, Reply};
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
 
 /// What only the store that was asked can answer.
-const OF_STORE: [Slot; 11] = [
+const OF_STORE: [Slot; 12] = [
     Slot::Histogram,
     Slot::ArgumentCount,
     Slot::Totals,
@@ -35,6 +35,7 @@ const OF_STORE: [Slot; 11] = [
     Slot::Contrast,
     Slot::Marks,
     Slot::MarkComparison,
+    Slot::Arguments,
 ];
 
 /// When a count is tried again that stood before a lock.
@@ -67,6 +68,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         Reply::Arguments(Ok(values)) => input_line::on_arguments(model, values),
         Reply::Arguments(Err(_)) => Vec::new(),
         Reply::Contrast(result) => contrast::on_compared(model, *result, now),
+        Reply::EditableArguments(job, result) => runs::edit_arguments::on_arguments(model, job, *result, now),
         Reply::Planned(result) => runs::on_planned(model, *result, now),
         Reply::Executed(result) => runs::on_executed(model, *result, now),
         Reply::Dismissed(Ok(())) => Vec::new(),

@@ -1,6 +1,7 @@
 //! Acting: scope, plan, confirmation in proportion, the run and its receipt.
 
 pub mod confirm;
+pub mod edit_arguments;
 
 use super::colon_commands::plan_words::PlanWords;
 use super::command::refusal_of;
@@ -109,10 +110,20 @@ fn undo_run(model: &mut Model, run: RunId, action: Action, now: Timestamp) -> Ve
 
 fn freeze(model: &mut Model, action: Action, scope: ActionScope, words: PlanWords) -> Vec<Effect> {
     model.overlay = Overlay::Freezing(None);
+    model.runner.edit = None;
     model.runner.words = words.clone();
-    let PlanWords { limit, pick, options, reason, is_unguarded, .. } = words;
-    let (options, is_guarded) = (Box::new(options), !is_unguarded);
-    vec![model.requests.ask(Slot::Act, Request::Plan { action, scope, limit, pick, options, reason, is_guarded })]
+    let PlanWords { limit, pick, options, reason, is_unguarded, edited, .. } = words;
+    let request = Request::Plan {
+        action,
+        scope,
+        limit,
+        pick,
+        options: Box::new(options),
+        reason,
+        is_guarded: !is_unguarded,
+        edited: edited.map(Box::new),
+    };
+    vec![model.requests.ask(Slot::Act, request)]
 }
 
 /// The jobs that an action is for: the bars in the histogram, the marks, or the job under the cursor.
@@ -147,6 +158,7 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
         Ok(plan) if !expected => vec![model.requests.ask(Slot::Act, Request::Dismiss(plan.run))],
         Ok(plan) => {
             model.overlay = Overlay::None;
+            let edit = model.runner.edit.take();
             if let Some(sentence) = plan.cannot_undo() {
                 model.complain(sentence, now);
                 return vec![model.requests.ask(Slot::Act, Request::Dismiss(plan.run))];
@@ -166,13 +178,14 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
                     let (drawn, seen, complaint, shell) = (false, None, None, None);
                     let dialog = PlanDialog { plan, typed, drawn, seen, top: 0, complaint, words, shell };
                     model.overlay = Overlay::Plan(Box::new(dialog));
+                    model.runner.edit = edit;
                     Vec::new()
                 }
             }
         }
         Err(sentence) => {
             if expected {
-                model.overlay = Overlay::None;
+                edit_arguments::show_again(model);
             }
             model.complain(sentence, now);
             Vec::new()
@@ -183,7 +196,7 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
 /// Stops after the current batch; a freeze is cancelled at once.
 pub fn stop(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if let Overlay::Freezing(_) = model.overlay {
-        model.overlay = Overlay::None;
+        edit_arguments::show_again(model);
         model.say("cancelled: nothing was touched", now);
         return vec![model.requests.cancel(Slot::Act)];
     }

@@ -98,22 +98,25 @@ fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
         return ["undo".to_owned(), run.clone()].into_iter().chain(why).collect();
     }
     let expression = dialog.words.options.repair.clone();
+    let is_edited = dialog.words.edited.is_some();
     let mut words = match &expression {
+        None if is_edited => vec![Action::Repair.word().to_owned(), "--edit".to_owned()],
         // As it was typed: the plan has it masked.
         Some(expression) => vec![Action::Repair.word().to_owned(), expression.clone()],
         None => vec![plan.action.word().to_owned()],
     };
-    words.extend((expression.is_some() && plan.action == Action::Replay).then(|| "--replay".to_owned()));
+    let is_repair = expression.is_some() || is_edited;
+    words.extend((is_repair && plan.action == Action::Replay).then(|| "--replay".to_owned()));
     match plan.filter.as_deref() {
         Some("") => words.push("--all".into()),
         Some(filter) => words.extend(["-f".to_owned(), filter.to_owned()]),
         None => words.extend(ids(model, plan)),
     }
     // A repair takes the options of every verb only.
-    let is_taken = |name: &str| expression.is_none() || ["--limit", "--pick", "--rate", "--batch"].contains(&name);
+    let is_taken = |name: &str| !is_repair || ["--limit", "--pick", "--rate", "--batch"].contains(&name);
     let options = plan_form::options(dialog).into_iter().filter(|(name, _)| is_taken(name));
     words.extend(options.flat_map(|(name, value)| [Some(name.to_owned()), value]).flatten());
-    if let Some(validate) = plan.options.validate.as_ref().filter(|_| expression.is_none()) {
+    if let Some(validate) = plan.options.validate.as_ref().filter(|_| !is_repair) {
         words.extend(["--validate".to_owned(), shell_words::join(&validate.command)]);
     }
     words.extend(why);

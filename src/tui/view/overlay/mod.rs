@@ -2,6 +2,7 @@
 
 mod contrast;
 mod count_confirm;
+mod edit;
 mod freezing;
 mod help;
 mod line;
@@ -45,6 +46,7 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
             _ => runs::draw(canvas, model, page),
         },
         Overlay::Contrast(page) => contrast::draw(canvas, model, page),
+        Overlay::Edit(page) => edit::draw(canvas, model, page),
         Overlay::Text { title, lines, reading } => text::draw(canvas, title, lines, *reading),
         Overlay::Resume(dialog) => resume::draw(canvas, model, dialog),
         Overlay::Leave => quit_confirm::draw(canvas, model),

@@ -9,9 +9,11 @@ use super::fixture::{self, NOW};
 use super::{SIZES, frame};
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
+use crate::domain::job::JobId;
 use crate::domain::mark::comparison::{Change, ComparedBar};
 use crate::domain::mark::{MarkName, NamedMoment};
 use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
+use crate::domain::repair::EditableArguments;
 use crate::domain::rollout::{Rollout, RolloutPhase, RolloutState};
 use crate::domain::run_options::Options;
 use crate::domain::run_options::rate::Pacing;
@@ -23,8 +25,8 @@ use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
 use crate::tui::app::model::PlanWords;
 use crate::tui::app::model::{
-    ConnectionState, ContrastPage, Focus, FollowedReplay, HelpPage, Loss, MarkBars, Model, Overlay, Picker, PlanDialog,
-    ResumeDialog, RunsPage, ScrollState, compare_with, counted_by,
+    ConnectionState, ContrastPage, EditPage, Focus, FollowedReplay, HelpPage, Loss, MarkBars, Model, Overlay, Picker,
+    PlanDialog, ResumeDialog, RunsPage, ScrollState, compare_with, counted_by,
 };
 use crate::tui::app::{Msg, Request, Slot, update};
 use crate::tui::keys::KeyContext;
@@ -228,6 +230,24 @@ fn a_plan_says_what_is_created_for_it_and_what_was_asked_for() {
         }
         model
     });
+}
+
+#[test]
+fn edited_arguments_show_what_changes_or_what_is_wrong() {
+    let page = |typed: fn(&str) -> String| {
+        let arguments =
+            r#"{"user":{"id":12345678901234567890,"token":"abc"},"currency":null,"items":[{"sku":"A-1"}],"old":1}"#;
+        let arguments = EditableArguments::new(arguments, Arc::default()).expect("JSON");
+        let mut page = EditPage::new(JobId::new("10442"), arguments);
+        page.take(typed(&page.typed));
+        Overlay::Edit(Box::new(page))
+    };
+    let changed = |text: &str| {
+        let text = text.replace("null", "\"EUR\"").replace("\"A-1\"", "\"A-1\", \"tags\": [\n\"x\",\n\"y\"]");
+        text.replace(",\n  \"old\": 1", "")
+    };
+    golden("edited", |size| over(fixture::night(size), page(changed)));
+    golden("edited_not_json", |size| over(fixture::night(size), page(|text| text.replace("null", "EUR"))));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::domain::action::Action;
+use crate::domain::repair::EditedArguments;
 use crate::domain::rollout::{Rollout, parse_canary, parse_share};
 use crate::domain::run_options::pick::{Pick, parse_pick};
 use crate::domain::run_options::rate::parse_rate;
@@ -25,6 +26,8 @@ pub struct PlanWords {
     pub reason: Option<String>,
     /// Whether the automatic stop of large replays is switched off.
     pub is_unguarded: bool,
+    /// What an editor has made of the arguments of the one job.
+    pub edited: Option<EditedArguments>,
 }
 
 /// The options of every verb, and those of a replay.
@@ -163,7 +166,7 @@ mod tests {
                 ..Options::default()
             },
             reason: Some("fixed in 4.2".into()),
-            is_unguarded: false,
+            ..PlanWords::default()
         };
         let text = "all 1,000 --rate 50/s --spread=10m --batch 20 --to-queue 'low prio' --attempts once fixed in 4.2";
         assert_eq!(parse(text), Ok(all));

@@ -5,7 +5,7 @@ use tui_input::backend::crossterm::EventHandler;
 
 use super::super::colon_commands::plan_form;
 use super::super::resume;
-use super::stop;
+use super::{edit_arguments, stop};
 use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
 use crate::ledger::{RunState, RunTally};
@@ -107,18 +107,24 @@ pub(super) fn execute(model: &mut Model, plan: Plan) -> Vec<Effect> {
     model.histogram.marks.clear();
     model.runner.stopping = false;
     model.runner.paused = false;
+    model.runner.edit = None;
     if plan.confirm != Confirm::Key {
         model.overlay = Overlay::Run;
     }
     vec![model.requests.ask(Slot::Act, Request::Execute(run))]
 }
 
-/// `n`: dismisses a plan, or stays.
+/// `n`: dismisses a plan, drops what was edited, or stays.
 pub fn no(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match std::mem::take(&mut model.overlay) {
         Overlay::Plan(dialog) => {
+            edit_arguments::show_again(model);
             model.say("dismissed: nothing was touched", now);
             vec![model.requests.ask(Slot::Act, Request::Dismiss(dialog.plan.run))]
+        }
+        Overlay::Edit(_) => {
+            model.say("dropped: the arguments stay as they were", now);
+            Vec::new()
         }
         Overlay::Resume(dialog) => {
             model.overlay = Overlay::Runs(dialog.page);
