@@ -54,7 +54,7 @@ async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
     let options = Options {
         to_queue: args.to_queue.clone(),
         attempts: args.attempts,
-        validate: args.validate.clone().or_else(|| opened.validate.clone()),
+        validate: args.validate.clone().or_else(|| opened.validate.clone()).filter(|named| !named.is_off()),
         no_archive: args.no_archive,
         keep: args.keep,
         rollout: args.rollout.rule(),

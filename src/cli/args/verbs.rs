@@ -48,7 +48,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "HOW", value_parser = Choice::new(Attempts::ALL.map(Attempts::word), parse_attempts))]
     pub attempts: Option<Attempts>,
     /// Replays only what this command accepts: it reads a job a line, as `show -o json` prints it, and answers a line for
-    /// each, as a replay command does.
+    /// each, as a replay command does. `off` also leaves out the validator of the config.
     #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
     pub validate: Option<Validator>,
     /// Replays that a job may have behind it; one that came back so often is left out. `any` takes every job.

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::domain::text::Clean;
 use crate::domain::time::exact_span;
 
+/// What is said in place of a command, so that no validator is asked.
+pub const VALIDATOR_OFF: &str = "off";
+
 /// A command of the operator's that judges jobs before they are replayed. It is kept with the run, so that the rest of
 /// the run is judged as its beginning was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +40,11 @@ impl Validator {
             return Err("the command is empty".to_owned());
         }
         Ok(Self::new(command, Self::TIMEOUT))
+    }
+
+    /// Whether this stands for no validator.
+    pub fn is_off(&self) -> bool {
+        self.command == [VALIDATOR_OFF]
     }
 
     /// How long it may go without an answer.

@@ -129,6 +129,8 @@ pub enum Request {
         reason: Option<String>,
         /// Whether many jobs are replayed with an automatic stop.
         is_guarded: bool,
+        /// Whether the validator of the source is asked, where it has one.
+        is_validated: bool,
         /// What an editor has made of the arguments of the one job.
         edited: Option<Box<EditedArguments>>,
     },

@@ -21,13 +21,15 @@ pub enum PlanOption {
     Stop,
     /// Whether the rate grows.
     Ramp,
+    /// Whether the validator of the source accepts each job first.
+    Validator,
     /// Why.
     Reason,
 }
 
 impl PlanOption {
     /// All, in the order of the lines.
-    pub const ALL: [PlanOption; 10] = [
+    pub const ALL: [PlanOption; 11] = [
         PlanOption::Limit,
         PlanOption::Pick,
         PlanOption::Rate,
@@ -37,6 +39,7 @@ impl PlanOption {
         PlanOption::Canary,
         PlanOption::Stop,
         PlanOption::Ramp,
+        PlanOption::Validator,
         PlanOption::Reason,
     ];
 
@@ -52,6 +55,7 @@ impl PlanOption {
             Self::Canary => "canary",
             Self::Stop => "stop",
             Self::Ramp => "ramp",
+            Self::Validator => "validator",
             Self::Reason => "reason",
         }
     }
@@ -68,6 +72,7 @@ impl PlanOption {
             Self::Canary => "--canary",
             Self::Stop => "--stop-above",
             Self::Ramp => "--ramp",
+            Self::Validator => "--validate",
             Self::Reason => "--reason",
         }
     }

@@ -200,6 +200,7 @@ pub static BINDINGS: &[Binding] = &[
     change(&["f"], PlanOption::Canary, "Change how many jobs go first."),
     change(&["x"], PlanOption::Stop, "Switch the automatic stop off or on; with a canary or a ramp, change its limit."),
     change(&["p"], PlanOption::Ramp, "Switch the growing rate on or off."),
+    change(&["v"], PlanOption::Validator, "Switch the validator of the source off or on."),
     change(&["w"], PlanOption::Reason, "Change the reason."),
     bind(&["s", "Ctrl-c"], &[Run], KeyCommand::StopRun, "stop", 1, "Stop after the current batch (cancels a freeze)."),
     bind(&["p"], &[Run], KeyCommand::PauseRun, "pause", 2, "Pause or continue between two batches."),

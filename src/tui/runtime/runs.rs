@@ -55,10 +55,10 @@ fn why_unplanned(error: &PlanError) -> String {
 }
 
 impl Session {
-    /// Freezes a cohort and makes its plan.
-    pub async fn plan(&self, ask: Ask, going: &Going) -> Result<Plan, String> {
+    /// Freezes a cohort and makes its plan; `is_validated` says whether the validator of the source is asked.
+    pub async fn plan(&self, ask: Ask, is_validated: bool, going: &Going) -> Result<Plan, String> {
         let open = self.store().map_err(|e| e.to_string())?;
-        let validate = open.validate.filter(|_| matches!(ask.action, Action::Replay | Action::Repair));
+        let validate = open.validate.filter(|_| is_validated && matches!(ask.action, Action::Replay | Action::Repair));
         let edit = edit_request(&ask)?;
         let options = Options { validate, ..ask.options };
         let ask = Ask { options, thresholds: self.thresholds, edit, ..ask };

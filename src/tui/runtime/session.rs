@@ -170,12 +170,12 @@ impl Session {
             Request::EditableArguments(id) => {
                 Reply::EditableArguments(id.clone(), Box::new(self.editable_arguments(&id, budget).await))
             }
-            Request::Plan { action, scope, limit, pick, options, reason, is_guarded, edited } => {
+            Request::Plan { action, scope, limit, pick, options, reason, is_guarded, is_validated, edited } => {
                 let guard_above = is_guarded.then_some(GUARD_ABOVE);
                 let edit = edited.map(|edited| EditRequest::edited(*edited));
                 let ask = Ask { guard_above, edit, ..Ask::new(scope, action, Timestamp::now()) };
                 let ask = Ask { limit, pick, options: *options, reason, ..ask };
-                Reply::Planned(Box::new(self.plan(ask, going).await))
+                Reply::Planned(Box::new(self.plan(ask, is_validated, going).await))
             }
             Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),
             Request::Resume { run, skip_gate } => Reply::Executed(Box::new(self.resume(run, skip_gate, going).await)),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::rollout::{Rollout, RolloutPhase, RolloutState};
+use crate::domain::run_options::validator::Validator;
 
 /// The plan of a replay of all jobs, with this rule.
 fn planned(words: &str, rollout: Option<Rollout>) -> Console {
@@ -111,4 +112,33 @@ fn a_run_is_let_past_its_gate_by_a_key_of_its_own() {
             assert!(matches!(asked, Some(Request::Resume { skip_gate: false, .. })), "{asked:?}");
         }
     }
+}
+
+#[test]
+fn the_validator_of_a_source_is_a_switch_where_it_has_one() {
+    let validated = |words: &str, validator: Option<&str>| {
+        let mut console = Console::with_jobs(5);
+        console.keys(":").text(words).keys("Enter");
+        let mut found = plan(Action::Replay, 300, Confirm::Yes);
+        found.options.validate = validator.map(|line| Validator::parse(line).expect("a command"));
+        console.answer(Slot::Act, Reply::Planned(Box::new(Ok(found)))).wait(LONG_ENOUGH);
+        console
+    };
+    let is_validated = |console: &Console| match console.request(Slot::Act) {
+        Some(Request::Plan { is_validated, .. }) => *is_validated,
+        other => panic!("no plan was asked for: {other:?}"),
+    };
+    let mut console = validated("replay all --rate 5", Some("bin/check"));
+    console.keys("v");
+    assert!(!is_validated(&console), "it is switched off");
+    let mut console = validated("replay all --validate off", None);
+    console.keys("v");
+    assert!(is_validated(&console), "it is on again");
+    let mut console = validated("replay all --validate off", None);
+    console.keys("r");
+    assert_eq!(typed(&console), "replay all --validate off --rate ", "it stays off");
+    let mut console = validated("replay all", None);
+    console.keys("v");
+    let Overlay::Plan(dialog) = &console.model.overlay else { panic!("no plan") };
+    assert!(dialog.complaint.as_ref().is_some_and(|said| said.contains("no validator")), "{:?}", dialog.complaint);
 }

@@ -112,7 +112,7 @@ fn freeze(model: &mut Model, action: Action, scope: ActionScope, words: PlanWord
     model.overlay = Overlay::Freezing(None);
     model.runner.edit = None;
     model.runner.words = words.clone();
-    let PlanWords { limit, pick, options, reason, is_unguarded, edited, .. } = words;
+    let PlanWords { limit, pick, options, reason, is_unguarded, is_unvalidated, edited, .. } = words;
     let request = Request::Plan {
         action,
         scope,
@@ -121,6 +121,7 @@ fn freeze(model: &mut Model, action: Action, scope: ActionScope, words: PlanWord
         options: Box::new(options),
         reason,
         is_guarded: !is_unguarded,
+        is_validated: !is_unvalidated,
         edited: edited.map(Box::new),
     };
     vec![model.requests.ask(Slot::Act, request)]

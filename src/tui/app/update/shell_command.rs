@@ -4,6 +4,7 @@ use super::colon_commands::plan_form;
 use super::command;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
+use crate::domain::run_options::validator::VALIDATOR_OFF;
 use crate::domain::time::Timestamp;
 use crate::ledger::LedgerLocation;
 use crate::triage::plan::Plan;
@@ -119,6 +120,9 @@ fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
     if let Some(validate) = plan.options.validate.as_ref().filter(|_| !is_repair) {
         words.extend(["--validate".to_owned(), shell_words::join(&validate.command)]);
     }
+    words.extend(
+        dialog.words.is_unvalidated.then(|| ["--validate".to_owned(), VALIDATOR_OFF.to_owned()]).into_iter().flatten(),
+    );
     words.extend(why);
     words
 }

@@ -102,9 +102,6 @@ fn lines<'p>(
     if form::is_form(plan) {
         lines.push(Phrase::empty());
         lines.extend(plan_form::lines(model, dialog, width, is_short, theme));
-        if let Some(validate) = &plan.options.validate {
-            lines.extend(sentence(StyleRole::Text, "accepts ", &validate.to_string(), width, theme));
-        }
     } else if !plan.options.is_plain() {
         lines.extend(sentence(StyleRole::Text, "options ", &plan.options.to_string(), width, theme));
     }

@@ -7,6 +7,7 @@ use crate::domain::run_options::rate::Pacing;
 use crate::domain::text::Clean;
 use crate::domain::time::exact_span;
 use crate::tui::app::model::{Model, PlanDialog};
+use crate::tui::app::plan_form as form;
 use crate::tui::keys::{KeyCommand, PlanOption};
 use crate::tui::theme::{StyleRole, Theme};
 use crate::tui::view::dialog::fit;
@@ -24,13 +25,13 @@ pub fn lines<'p>(model: &Model, dialog: &PlanDialog, width: usize, is_short: boo
             .and(StyleRole::Dim, format!("{:<NAMES$}", option.title()))
             .and(StyleRole::Text, fit(&meaning(model, dialog, option), room, theme))
     };
+    let offered = || PlanOption::ALL.into_iter().filter(|option| is_offered(dialog, *option));
     if !is_short {
-        return PlanOption::ALL.into_iter().map(line).collect();
+        return offered().map(line).collect();
     }
-    let mut lines: Vec<Phrase<'p>> =
-        PlanOption::ALL.into_iter().filter(|option| is_shown(dialog, *option)).map(line).collect();
+    let mut lines: Vec<Phrase<'p>> = offered().filter(|option| is_shown(dialog, *option)).map(line).collect();
     let mut keys = Phrase::empty();
-    for option in PlanOption::ALL {
+    for option in offered() {
         let one = Phrase::of(StyleRole::Key, format!("  {}", model.key(KeyCommand::Change(option))))
             .and(StyleRole::Dim, format!(" {}", option.title()));
         if keys.width(theme) + one.width(theme) > width {
@@ -40,6 +41,11 @@ pub fn lines<'p>(model: &Model, dialog: &PlanDialog, width: usize, is_short: boo
     }
     lines.push(keys);
     lines
+}
+
+/// Whether an option can be changed here: only a source that has a validator can be told to leave it out.
+fn is_offered(dialog: &PlanDialog, option: PlanOption) -> bool {
+    option != PlanOption::Validator || form::has_validator(dialog)
 }
 
 /// Whether an option is worth a line where there are few: it is not as usual, or it is what stops the run.
@@ -53,7 +59,7 @@ fn is_shown(dialog: &PlanDialog, option: PlanOption) -> bool {
         PlanOption::Attempts => options.attempts.is_some(),
         PlanOption::Canary => options.rollout.is_some_and(|rule| rule.canary.is_some()),
         PlanOption::Ramp => options.rollout.is_some_and(|rule| rule.ramp),
-        PlanOption::Stop => true,
+        PlanOption::Stop | PlanOption::Validator => true,
         PlanOption::Reason => dialog.words.reason.is_some(),
     }
 }
@@ -104,6 +110,10 @@ fn meaning(model: &Model, dialog: &PlanDialog, option: PlanOption) -> String {
         PlanOption::Ramp => match rule.is_some_and(|rule| rule.ramp) {
             false => "off".to_owned(),
             true => "starts slowly; the rate doubles while workers keep up".to_owned(),
+        },
+        PlanOption::Validator => match &options.validate {
+            None => "off: no job is checked before it is replayed".to_owned(),
+            Some(validator) => validator.to_string(),
         },
         PlanOption::Reason => match &dialog.words.reason {
             None => "none".to_owned(),

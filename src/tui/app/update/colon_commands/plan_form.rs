@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use crate::domain::action::Action;
 use crate::domain::rollout::{DEFAULT_LIMIT, Percent};
 use crate::domain::run_options::pick::Pick;
+use crate::domain::run_options::validator::VALIDATOR_OFF;
 use crate::domain::time::Timestamp;
 use crate::triage::plan::Plan;
 use crate::tui::app::Effect;
@@ -22,6 +23,11 @@ pub fn is_form(plan: &Plan) -> bool {
     // Its words are those of a replay alone: with them, arguments would not change.
     let is_repair = plan.options.repair.is_some();
     plan.action == Action::Replay && plan.options.undoes.is_none() && !is_repair
+}
+
+/// Whether the source has a validator, whether or not it is switched off.
+pub fn has_validator(dialog: &PlanDialog) -> bool {
+    dialog.plan.options.validate.is_some() || dialog.words.is_unvalidated
 }
 
 /// The options of a plan but its validator and its reason, as the shell and the console take them.
@@ -67,6 +73,10 @@ pub fn change(model: &mut Model, option: PlanOption, now: Timestamp) -> Vec<Effe
         dialog.complaint = Some(format!("all of them are taken: set a limit first ({key})"));
         return Vec::new();
     }
+    if option == PlanOption::Validator && !has_validator(dialog) {
+        dialog.complaint = Some("this source has no validator: `validate` in the config names one".into());
+        return Vec::new();
+    }
     let (text, is_complete) = line(dialog, option);
     let run = dialog.plan.run.clone();
     let mut effects = vec![model.requests.ask(Slot::Act, Request::Dismiss(run))];
@@ -86,6 +96,9 @@ fn line(dialog: &PlanDialog, option: PlanOption) -> (String, bool) {
     if dialog.words.is_unguarded {
         words.push((PlanOption::Stop.flag(), Some("off".to_owned())));
     }
+    if dialog.words.is_unvalidated {
+        words.push((PlanOption::Validator.flag(), Some(VALIDATOR_OFF.to_owned())));
+    }
     let before = words.iter().position(|(name, _)| *name == option.flag()).map(|at| words.remove(at));
     let rule = dialog.plan.options.rollout;
     let is_stop_alone = rule.is_none_or(|rule| rule.canary.is_none() && !rule.ramp);
@@ -95,6 +108,7 @@ fn line(dialog: &PlanDialog, option: PlanOption) -> (String, bool) {
             Some((option.flag(), Some(value)))
         }
         PlanOption::Pick => Some((option.flag(), Some(dialog.words.pick.next().to_string()))),
+        PlanOption::Validator => before.is_none().then(|| (option.flag(), Some(VALIDATOR_OFF.to_owned()))),
         PlanOption::Ramp => {
             // A stop that was switched off is back with the ramp.
             words.retain(|(name, value)| *name != PlanOption::Stop.flag() || value.as_deref() != Some("off"));
@@ -102,7 +116,7 @@ fn line(dialog: &PlanDialog, option: PlanOption) -> (String, bool) {
         }
         _ => None,
     };
-    let is_complete = last.is_some() || option == PlanOption::Ramp;
+    let is_complete = last.is_some() || matches!(option, PlanOption::Ramp | PlanOption::Validator);
     words.extend(last);
     let all = if dialog.words.all { "all " } else { "" };
     let join = |(name, value): &OptionWords| match value {

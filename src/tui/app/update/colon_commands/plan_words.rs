@@ -8,6 +8,7 @@ use crate::domain::repair::EditedArguments;
 use crate::domain::rollout::{Rollout, parse_canary, parse_share};
 use crate::domain::run_options::pick::{Pick, parse_pick};
 use crate::domain::run_options::rate::parse_rate;
+use crate::domain::run_options::validator::VALIDATOR_OFF;
 use crate::domain::run_options::{Options, parse_attempts, parse_batch, parse_limit, parse_queue};
 use crate::domain::time::parse_wait;
 
@@ -26,14 +27,16 @@ pub struct PlanWords {
     pub reason: Option<String>,
     /// Whether the automatic stop of large replays is switched off.
     pub is_unguarded: bool,
+    /// Whether the validator of the source is switched off.
+    pub is_unvalidated: bool,
     /// What an editor has made of the arguments of the one job.
     pub edited: Option<EditedArguments>,
 }
 
 /// The options of every verb, and those of a replay.
 const OPTIONS: [&str; 5] = ["--limit", "--pick", "--rate", "--batch", "--reason"];
-const REPLAY_OPTIONS: [&str; 7] =
-    ["--spread", "--to-queue", "--attempts", "--canary", "--settle", "--stop-above", "--ramp"];
+const REPLAY_OPTIONS: [&str; 8] =
+    ["--spread", "--to-queue", "--attempts", "--canary", "--settle", "--stop-above", "--ramp", "--validate"];
 
 /// How a replay is to prove itself, while its words are read.
 #[derive(Default)]
@@ -113,6 +116,8 @@ impl PlanWords {
             "--canary" => rule.canary = Some(parse_canary(&value)?),
             "--settle" => rule.gate_wait = Some(parse_wait(&value)?),
             "--stop-above" if value == "off" => self.is_unguarded = true,
+            "--validate" if value == VALIDATOR_OFF => self.is_unvalidated = true,
+            "--validate" => return Err("only `off` can be said here; the config names the validator".to_owned()),
             "--stop-above" => rule.stop_above = Some(parse_share(&value)?),
             _ => self.reason = Some(value),
         }
@@ -194,6 +199,7 @@ mod tests {
         assert_eq!(rule("--canary 20 --settle 2m --ramp"), Ok((Rollout::new(Some(20), None, true, wait), false)));
         assert_eq!(rule("--stop-above 7%"), Ok((Rollout::new(None, Some(0.07), false, None), false)));
         assert_eq!(rule("--stop-above off"), Ok((None, true)));
+        assert!(parse("--validate off").is_ok_and(|read| read.is_unvalidated && read.options.validate.is_none()));
         assert!(rule("--stop-above off --ramp").is_err_and(|why| why.contains("without --canary")));
     }
 
@@ -206,6 +212,7 @@ mod tests {
             ("--rate", "takes a value"),
             ("--rate fast", "--rate: `fast` is no rate"),
             ("--limit 0", "--limit"),
+            ("--validate true", "only `off` can be said here"),
             ("'open", "not closed"),
             ("--reason a b", "not understood"),
         ] {
