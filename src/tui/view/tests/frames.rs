@@ -277,6 +277,17 @@ fn a_run_from_gauge_to_receipt() {
         let page = RunsPage::new(vec![fixture::run()]);
         over(fixture::night(size), Overlay::Resume(ResumeDialog { page, ..ResumeDialog::default() }))
     });
+    golden("run_resume_gate", |size| {
+        let mut run = fixture::run();
+        run.intent.options.rollout = Rollout::new(Some(20), None, false, None);
+        let mut state = RolloutState { phase: RolloutPhase::Gate, ..RolloutState::starting(20) };
+        state.evidence.succeeded = 12;
+        state.evidence.add(&ReplayOutcome::DiedAgain(Some("KeyError".into())));
+        run.rollout = Some(state);
+        run.state = RunState::Stopped;
+        let page = RunsPage::new(vec![run]);
+        over(fixture::night(size), Overlay::Resume(ResumeDialog { page, ..ResumeDialog::default() }))
+    });
     golden("receipt", |size| {
         over(fixture::night(size), Overlay::Receipt(Box::new(fixture::run()), ScrollState::default()))
     });
