@@ -188,3 +188,68 @@ async fn a_rule_is_kept_in_a_ledger_that_all_operators_share() {
         assert_eq!((&receipt["done"], &receipt["rollout"]["phase"]), (&receipt["planned"], &json!("rest")), "{name}");
     }
 }
+
+/// Starts a command that executes a run, and kills it as soon as the run `is_reached`; the run as it was then.
+async fn killed_when(user: &User, words: &[&str], is_reached: impl AsyncFn(&Value) -> bool) -> Value {
+    let mut child = user.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a start");
+    let run = loop {
+        let runs = user.json(&["runs", "-o", "json"]);
+        let run = runs["runs"].get(0).cloned().unwrap_or_default();
+        if is_reached(&run).await {
+            break run;
+        }
+        assert!(child.try_wait().expect("a state").is_none(), "it ended before it was killed: {run}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    run
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_killed_in_each_phase_keeps_its_rule_and_its_sums() {
+    for db in seeded("canary_killed").await {
+        let name = db.engine.name();
+        let user = User::of(&db);
+        let count = async |states: &str| -> u64 {
+            let found = db.scalar(&format!("select count(*) from dlq_events where status in ({states})")).await;
+            found.parse().expect("a number")
+        };
+        let pending = async || count("'PENDING'").await;
+        let before = count("'SUCCEEDED'").await;
+        // While the canary is put back.
+        let words = ["--canary", "20", "--settle", "10m", "--ramp", "--rate", "4/s", "--batch", "2", "--yes"];
+        let words = [&["replay", "--all"], &words[..]].concat();
+        let in_canary = async |run: &Value| run["rollout"]["phase"] == "canary" && pending().await > 0;
+        let run = killed_when(&user, &words, in_canary).await;
+        assert!(pending().await < 20, "{name}");
+        let id = run["run"].as_str().expect("a run");
+        // At the gate, behind the rest of the canary.
+        let resume = ["resume", id, "--rate", "2000/s", "--yes"];
+        let at_gate = async |run: &Value| run["rollout"]["phase"] == "gate";
+        killed_when(&user, &resume, at_gate).await;
+        assert_eq!(pending().await, 20, "{name}: nothing but the canary was replayed");
+        // While the rate grows.
+        let fixed = Workers::failing(&db, 0);
+        let in_ramp = async |run: &Value| run["rollout"]["phase"] == "rest" && count("'SUCCEEDED'").await > before + 25;
+        killed_when(&user, &resume, in_ramp).await;
+        drop(fixed);
+        // The rule holds: it is stopped now, and goes on once the jobs succeed.
+        let failing = Workers::failing(&db, 100);
+        let (ended, stopped) = resumed(&user, &run, &["--rate", "500/s"]);
+        assert!(ended.with(3).contains("stopped: died again "), "{name}: {}", ended.err);
+        drop(failing);
+        let fixed = Workers::failing(&db, 0);
+        let (ended, receipt) = resumed(&user, &run, &["--rate", "2000/s"]);
+        ended.with(0);
+        assert_eq!(receipt["done"], receipt["planned"], "{name}: {receipt}");
+        let died: u64 = count("'FAILED_PERMANENTLY'").await;
+        assert!(died < stopped["done"].as_u64().expect("a number"), "{name}: {died} died again, {stopped}");
+        while pending().await > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let replayed = count("'SUCCEEDED'").await - before + died;
+        assert_eq!(json!(replayed), receipt["planned"], "{name}: what succeeded and what died again is all of it");
+        drop(fixed);
+    }
+}
