@@ -3,6 +3,7 @@
 mod argument_bars;
 mod arguments;
 mod contrast;
+mod count_prefix;
 mod cursor;
 mod edit_arguments;
 mod first;

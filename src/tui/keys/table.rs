@@ -88,7 +88,7 @@ pub static BINDINGS: &[Binding] = &[
         KeyCommand::Act(Action::Replay),
         "replay",
         2,
-        "Replay the marked jobs, or this one; in the histogram, the jobs of the bar.",
+        "Replay the marked jobs, or this one; in the histogram, the jobs of the bar. `10R` plans ten of the list, or of the bar.",
     ),
     bind(
         &["I"],

@@ -144,6 +144,15 @@ pub struct Notice {
     pub until: Timestamp,
 }
 
+/// Digits that wait for the key of an action, or for a moment to pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountPrefix {
+    /// The number that they make.
+    pub number: u64,
+    /// When they wait no longer.
+    pub due: Timestamp,
+}
+
 /// The terminal and what is in front on it.
 #[derive(Debug, Default)]
 pub struct ScreenState {
@@ -155,6 +164,8 @@ pub struct ScreenState {
     pub before: Focus,
     /// A sentence in the footer.
     pub notice: Option<Notice>,
+    /// The digits that were typed before a key.
+    pub count: Option<CountPrefix>,
     /// Whether the mouse is taken.
     pub mouse: bool,
 }

@@ -3,6 +3,7 @@
 pub(in crate::tui::app) mod colon_commands;
 mod command;
 mod contrast;
+mod count_prefix;
 mod filter;
 mod input_line;
 mod mouse;
@@ -22,7 +23,7 @@ use super::effect::{Effect, Slot};
 use super::model::{Model, Overlay, ReopenReason};
 use super::msg::Msg;
 use crate::domain::time::Timestamp;
-use crate::tui::keys::{self, Chord, KeyContext};
+use crate::tui::keys::{Chord, KeyCommand, KeyContext};
 
 pub use colon_commands::{listed as commands, reference as command_reference};
 
@@ -114,17 +115,21 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
         }
     }
     let place = model.place();
-    if let Some(command) = model.settings.keys.dispatch(place, chord) {
+    let command = model.settings.keys.dispatch(place, chord);
+    if let Some(digit) =
+        chord.digit().filter(|_| place.inherits() && (command.is_none() || model.screen.count.is_some()))
+    {
+        return count_prefix::on_digit(model, digit, now);
+    }
+    let (is_done, mut effects) = count_prefix::on_key(model, command, now);
+    if let Some(command) = command.filter(|_| !is_done) {
         // Nobody means the next job by not letting go.
         if key.kind == KeyEventKind::Repeat && command.writes() {
-            return Vec::new();
+            return effects;
         }
-        return command::run(model, command, now);
+        effects.extend(command::run(model, command, now));
     }
-    match chord.digit() {
-        Some(n) if place.inherits() && n > 0 => command::run(model, keys::KeyCommand::Nth(n), now),
-        _ => Vec::new(),
-    }
+    effects
 }
 
 fn on_resize(model: &mut Model, width: u16, height: u16) -> Vec<Effect> {
@@ -162,6 +167,6 @@ fn terminate(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Why a command cannot be used here and now; the footer dims it and pressing it says so.
-pub fn refusal(model: &Model, place: KeyContext, command: keys::KeyCommand) -> Option<String> {
+pub fn refusal(model: &Model, place: KeyContext, command: KeyCommand) -> Option<String> {
     command::refusal(model, place, command)
 }

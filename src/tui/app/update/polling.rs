@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::reply::{fault, source_answered};
-use super::{filter, preview, reopen};
+use super::{count_prefix, filter, preview, reopen};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, SourceError};
@@ -13,7 +13,7 @@ use crate::tui::app::model::{ArgumentBars, ConnectionState, CountedFor, Model, O
 
 /// Does what is due.
 pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
-    let mut effects = Vec::new();
+    let mut effects = count_prefix::on_tick(model, now);
     if model.screen.notice.as_ref().is_some_and(|n| n.until <= now) {
         model.screen.notice = None;
     }
@@ -230,7 +230,8 @@ pub fn lost(model: &mut Model, error: &SourceError, now: Timestamp) -> Vec<Effec
 /// When the model wants to be woken: the earliest of what is due, `patience` among it, and each second while a countdown
 /// is shown.
 pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Option<Effect> {
-    let mut due = vec![model.screen.notice.as_ref().map(|n| n.until), patience, outcomes_due(model)];
+    let count = model.screen.count.as_ref().map(|count| count.due);
+    let mut due = vec![model.screen.notice.as_ref().map(|n| n.until), count, patience, outcomes_due(model)];
     match &model.live.link {
         ConnectionState::Down { retry_at, .. } => {
             due.push(Some(

@@ -5,7 +5,7 @@ pub mod edit_arguments;
 
 use super::colon_commands::plan_words::PlanWords;
 use super::command::refusal_of;
-use super::filter;
+use super::{count_prefix, filter};
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
@@ -25,7 +25,7 @@ use crate::tui::keys::KeyCommand;
 
 /// Freezes the cohort that the operator has in front of them.
 pub fn begin(model: &mut Model, action: Action, now: Timestamp) -> Vec<Effect> {
-    begin_as(model, action, PlanWords::default()).unwrap_or_else(|sentence| {
+    count_prefix::words(model).and_then(|words| begin_as(model, action, words)).unwrap_or_else(|sentence| {
         model.complain(sentence, now);
         Vec::new()
     })
