@@ -78,7 +78,7 @@ pub(super) fn with_wait(rule: Rollout, times: Option<RunTimes>) -> Rollout {
 pub(super) fn origin(rule: Rollout, times: Option<RunTimes>) -> String {
     match times {
         _ if rule.is_wait_asked => "as asked for".to_owned(),
-        None => "the usual time: the table shows too few runs of these classes".to_owned(),
+        None => "the usual time: the table does not show how long such jobs run".to_owned(),
         Some(times) => {
             let runs = grouped(times.runs as u64);
             match times.wait() == DEFAULT_GATE_WAIT {
