@@ -106,7 +106,10 @@ pub async fn run(launch: Launch) -> Result<(), runtime::ConsoleError> {
     };
     let mut state = app::model::FilterState::default();
     state.set(filter, crate::domain::time::Timestamp::now());
-    let model = app::model::Model::new(source, state, launch.settings.clone(), (80, 24));
+    // Only the demo has a banner, and a story.
+    let tour = (!launch.banner.is_empty()).then_some(app::tour::TourStep::Narrow);
+    let mut model = app::model::Model::new(source, state, launch.settings.clone(), (80, 24));
+    model.screen.tour = tour;
     runtime::run(&launch, program::ConsoleProgram::new(model)).await
 }
 

@@ -11,8 +11,11 @@ use crate::pty::Pty;
 /// The console on the demo, once it was watched for a while: growth, trend and what is new are there.
 fn watched_demo() -> Pty {
     let demo = ["demo", "--rows", "20000", "--seed", "7"];
-    let console = Pty::console(&demo).size(140, 40).env("COLORTERM", "truecolor").start();
+    let mut console = Pty::console(&demo).size(140, 40).env("COLORTERM", "truecolor").start();
     console.wait("growth", |screen| screen.contains("▲") && screen.contains("trend") && screen.contains(" new: g"));
+    // Without what the demo proposes to try.
+    console.send("T");
+    console.wait("no proposal", |screen| !screen.contains("Try: "));
     console
 }
 

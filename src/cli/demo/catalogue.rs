@@ -115,6 +115,8 @@ pub struct ErrorKind {
     pub class: String,
     /// How likely a replayed job dies of it once more.
     pub again: f64,
+    /// Whether it is of the outage: more frequent in it than on an ordinary day.
+    pub is_of_outage: bool,
     messages: Vec<DemoTemplate>,
     /// The jobs that die of it, by index, with the backtrace that each leaves.
     victims: Vec<(usize, DemoTemplate)>,
@@ -210,6 +212,7 @@ fn error_kind(raw: RawError, jobs: &[RawJob], runtime: &Runtimes) -> Result<Erro
         messages: raw.messages.iter().map(|m| DemoTemplate::parse(m)).collect(),
         class: raw.class,
         again: raw.again,
+        is_of_outage: raw.outage > raw.steady,
         odds: Weighted::new(weights),
         victims,
     })

@@ -106,6 +106,8 @@ impl Demo {
         let times = story.timeline(recipe.rows, Timestamp::now());
         shop.fill(times.into_iter().map(|(at, phase)| story.death(phase, at))).await?;
         shop.close().await;
+        // Whoever serves the demo to commands of their own has no story that ends.
+        let story = if folder.is_none() { story.in_outage(Timestamp::now()) } else { story };
         let life = Life::start(&file, recipe.layout, story).await?;
         Ok(Demo { life, file, layout: recipe.layout, _folder: own })
     }

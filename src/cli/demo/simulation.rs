@@ -55,11 +55,11 @@ async fn keep_failing(mut shop: Shop, story: Arc<Mutex<Story>>, stop: Cancellati
     loop {
         let (pause, deaths) = {
             let mut story = story.lock().await;
-            let (pause, n) = story.next_burst();
             let now = Timestamp::now();
+            let (pause, n) = story.next_burst(now);
             let deaths: Vec<_> = (0..n)
                 .map(|_| {
-                    let phase = story.present();
+                    let phase = story.present(now);
                     story.death(phase, now)
                 })
                 .collect();

@@ -10,6 +10,13 @@ use crate::domain::time::Timestamp;
 
 const HOUR: i64 = 3_600_000_000;
 
+/// How likely a replayed job dies again of an error of the outage, while that goes on.
+const DIES_IN_OUTAGE: f64 = 0.85;
+/// How long the outage goes on where nobody replays anything.
+const OUTAGE: Duration = Duration::from_secs(15 * 60);
+/// How long it goes on from the first replayed job that it has killed.
+const LAST_OF_OUTAGE: Duration = Duration::from_secs(30);
+
 /// A job that has died.
 #[derive(Clone, Debug)]
 pub struct SimulatedDeath {
@@ -43,6 +50,8 @@ pub struct Story {
     catalogue: FailureCatalogue,
     random: Random,
     next_original: i64,
+    /// When the outage ends, where replayed jobs die of it.
+    outage_ends: Option<Timestamp>,
 }
 
 /// Attempts that a job gets before it is dead.
@@ -51,7 +60,18 @@ pub const MAX_ATTEMPTS: i64 = 5;
 impl Story {
     /// A story out of a catalogue.
     pub fn new(catalogue: FailureCatalogue, seed: u64) -> Self {
-        Self { catalogue, random: Random::new(seed), next_original: 840_000 }
+        Self { catalogue, random: Random::new(seed), next_original: 840_000, outage_ends: None }
+    }
+
+    /// The same with an outage from which replayed jobs die too. It ends by itself: after a while, and soon after it has
+    /// killed the first of them.
+    pub fn in_outage(self, now: Timestamp) -> Self {
+        Self { outage_ends: Some(now.after(OUTAGE)), ..self }
+    }
+
+    /// Whether the outage that replayed jobs die of goes on.
+    fn is_in_outage(&self, now: Timestamp) -> bool {
+        self.outage_ends.is_some_and(|end| now < end)
     }
 
     /// When `count` jobs died before `now`, oldest first, and what the shop went through then. The newest died within
@@ -145,8 +165,19 @@ impl Story {
     pub fn rerun(&mut self, body: QueuedJob, at: Timestamp) -> Option<SimulatedDeath> {
         let error = error_of(&body.args).filter(|e| *e < self.catalogue.errors.len())?;
         let job = self.catalogue.job(&body.class)?;
-        if self.random.fraction() >= self.catalogue.errors[error].again {
+        let kind = &self.catalogue.errors[error];
+        let is_of_outage = kind.is_of_outage && self.is_in_outage(at);
+        let again = match (is_of_outage, kind.is_of_outage && self.outage_ends.is_some()) {
+            (true, _) => kind.again.max(DIES_IN_OUTAGE),
+            // The story goes on with a canary that succeeds.
+            (false, true) => 0.0,
+            (false, false) => kind.again,
+        };
+        if self.random.fraction() >= again {
             return None;
+        }
+        if is_of_outage {
+            self.outage_ends = self.outage_ends.map(|end| end.min(at.after(LAST_OF_OUTAGE)));
         }
         let mut death = self.die(body, job, error, at);
         death.attempts = MAX_ATTEMPTS;
@@ -154,15 +185,19 @@ impl Story {
     }
 
     /// How long until the next deaths, and how many they are: bursts with pauses, about two a second in the mean.
-    pub fn next_burst(&mut self) -> (Duration, usize) {
+    pub fn next_burst(&mut self, now: Timestamp) -> (Duration, usize) {
         let pause = Duration::from_millis(250 + self.random.below(1_300));
+        // An ordinary day has fewer.
+        let is_over = self.outage_ends.is_some() && !self.is_in_outage(now);
+        let pause = if is_over { pause * 6 } else { pause };
         let deaths = if self.random.below(12) == 0 { 4 + self.random.below(7) } else { 1 + self.random.below(2) };
         (pause, deaths as usize)
     }
 
-    /// The phase of a death that happens now: the outage goes on, among ordinary failures.
-    pub fn present(&mut self) -> Phase {
-        if self.random.below(4) == 0 { Phase::Steady } else { Phase::Outage }
+    /// The phase of a death that happens now: the outage, while it goes on, among ordinary failures.
+    pub fn present(&mut self, now: Timestamp) -> Phase {
+        let is_over = self.outage_ends.is_some() && !self.is_in_outage(now);
+        if is_over || self.random.below(4) == 0 { Phase::Steady } else { Phase::Outage }
     }
 
     /// How long the toy worker takes over a job.
@@ -238,6 +273,23 @@ mod tests {
             }
         }
         assert!(again > 10 && done > 3 * again, "{again} again, {done} done");
+    }
+
+    #[test]
+    fn an_outage_kills_replayed_jobs_and_ends_soon_after_the_first_of_them() {
+        let mut story = story(3).in_outage(NOW);
+        let again = |story: &mut Story, at: Timestamp| {
+            let death = (0..).map(|_| story.death(Phase::Outage, at)).find(|death| death.error == "Net::ReadTimeout");
+            let death = death.expect("one of them");
+            let body = QueuedJob { original: 1, class: death.class, queue: death.queue, args: death.args };
+            story.rerun(body, at).is_some()
+        };
+        let later = NOW.after(Duration::from_secs(60));
+        assert!((0..50).filter(|_| again(&mut story, NOW)).count() > 30, "the outage goes on");
+        assert!((0..50).filter(|_| again(&mut story, later)).count() == 0, "it is over");
+        assert!((0..50).all(|_| matches!(story.present(later), Phase::Steady)));
+        let mut idle = super::tests::story(3).in_outage(NOW);
+        assert!((0..50).any(|_| matches!(idle.present(later), Phase::Outage)), "nobody has tried anything");
     }
 
     #[test]

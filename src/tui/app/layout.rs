@@ -34,6 +34,8 @@ pub struct Areas {
     pub list: Option<Rect>,
     /// The open job.
     pub detail: Option<Rect>,
+    /// The next thing to try, in the demo.
+    pub tour: Option<Rect>,
     /// Hints, or a sentence.
     pub footer: Rect,
     /// A line between the histogram and the panes beside it.
@@ -42,6 +44,9 @@ pub struct Areas {
     pub rule: Option<Rect>,
     detail_head: u16,
 }
+
+/// Rows of the screen from which on the demo has a line for what to try next.
+const TOUR: u16 = 20;
 
 /// Lines of the list that are no rows: its title and its headings.
 const LIST_HEAD: u16 = 2;
@@ -67,7 +72,8 @@ impl Areas {
         }
         let header_height = if width < 60 { 1 } else { 2 };
         let row = |y, h| Rect::new(0, y, width, h);
-        let middle = row(header_height + 1, height - header_height - 2);
+        let has_tour = model.screen.tour.is_some() && height >= TOUR;
+        let middle = row(header_height + 1, height - header_height - 2 - u16::from(has_tour));
         let Panes { histogram, list, detail } = panes(model, middle);
         let is_beside = |bars: &Rect| list.is_some_and(|list| list.x > bars.x);
         let is_above = |list: &Rect| detail.is_some_and(|detail| detail.y > list.y);
@@ -77,6 +83,7 @@ impl Areas {
             histogram,
             list,
             detail,
+            tour: has_tour.then(|| row(height - 2, 1)),
             footer: row(height - 1, 1),
             wall: histogram.filter(is_beside).map(|area| Rect { x: area.right(), width: 1, ..area }),
             rule: list.filter(is_above).map(|area| Rect { y: area.bottom(), height: 1, ..area }),

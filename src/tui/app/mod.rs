@@ -5,6 +5,7 @@ mod effect;
 pub mod layout;
 pub mod model;
 mod msg;
+pub mod tour;
 mod update;
 
 #[cfg(test)]

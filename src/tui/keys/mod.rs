@@ -113,6 +113,8 @@ pub enum KeyCommand {
     CountAll,
     /// Take or release the mouse.
     Mouse,
+    /// Hide the line with the next thing to try.
+    HideTour,
     /// Plan this verb for the jobs that are marked, or at the cursor.
     Act(Action),
     /// Undo: the ignore of these jobs, the last run, or the run at the cursor.

@@ -178,6 +178,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["a"], &[Runs], KeyCommand::AllRuns, "all", 6, "Show plans that were not confirmed too, or hide them."),
     bind(&["F"], &[Runs], KeyCommand::RunJobs, "jobs", 5, "List the jobs of the run."),
     bind(&["F"], &[Page], KeyCommand::RunJobs, "", 0, "On a receipt: list the jobs of the run."),
+    bind(&["T"], &[Anywhere], KeyCommand::HideTour, "", 0, "Hide the line of the demo that says what to try next."),
     bind(&["M"], &[Anywhere], KeyCommand::Mouse, "", 0, "Take the mouse, or leave it to the terminal's own selection."),
     bind(&[":"], &[Anywhere], KeyCommand::CommandLine, "", 0, "Type a command; Tab completes."),
     bind(&["?"], &[Anywhere], KeyCommand::Help, "help", 0, "Show the keys."),

@@ -11,7 +11,8 @@ use super::canvas::Canvas;
 use super::styled_text::{Phrase, Ranked, draw_line};
 use crate::tui::app;
 use crate::tui::app::model::{Model, Notice, Overlay, Purpose};
-use crate::tui::keys::{BoundKeys, KeyContext};
+use crate::tui::app::tour::TourStep;
+use crate::tui::keys::{BoundKeys, KeyCommand, KeyContext};
 use crate::tui::theme::StyleRole;
 
 /// Rows that a long sentence may take, upwards.
@@ -36,6 +37,14 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         ) => {}
         (None, _) => hints(canvas, area, of_place(model, model.place())),
     }
+}
+
+/// Draws the next thing to try, in the demo.
+pub fn tour(canvas: &mut Canvas<'_>, area: Rect, model: &Model, step: TourStep) {
+    let hide = model.key(KeyCommand::HideTour);
+    let what = Ranked::left(0, Phrase::of(StyleRole::Dim, format!("Try: {}", step.sentence(model))));
+    let how = Ranked::right(1, Phrase::of(StyleRole::Dim, format!("{hide} hides this")));
+    draw_line(canvas, area, 0, vec![what, how], 2);
 }
 
 /// A sentence in full: what does not fit on the line goes above it.

@@ -42,6 +42,9 @@ pub fn draw(model: &Model, theme: &Theme, frame: &mut Frame<'_>, now: Timestamp)
         return None;
     };
     panes(&mut canvas, &areas, model, now);
+    if let (Some(area), Some(step)) = (areas.tour, model.screen.tour) {
+        footer::tour(&mut canvas, area, model, step);
+    }
     footer::draw(&mut canvas, areas.footer, model);
     overlay::draw(&mut canvas, &areas, model, now);
     let (caret, deepest) = (canvas.caret, canvas.deepest);

@@ -44,6 +44,7 @@ use std::time::Duration;
 use super::effect::Settings;
 use super::layout::Areas;
 use super::msg::Opened;
+use super::tour::TourStep;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Exactness};
@@ -168,6 +169,8 @@ pub struct ScreenState {
     pub count: Option<CountPrefix>,
     /// Whether the mouse is taken.
     pub mouse: bool,
+    /// The next thing to try, in the demo.
+    pub tour: Option<TourStep>,
 }
 
 /// Everything that the console knows and shows.

@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::domain::outcome::OutcomeCounts;
+use crate::domain::rollout::{RolloutPhase, RolloutState};
 use crate::domain::run_options::destination::Destination;
-use crate::tui::app::model::FollowedReplay;
+use crate::tui::app::model::{FollowedReplay, ScrollState};
+use crate::tui::app::tour::TourStep;
 
 fn stopped(id: &str) -> Run {
     let tally = RunTally { planned: 5, done: 2, not_started: 3, ..RunTally::default() };
@@ -215,4 +217,29 @@ fn plans_that_were_not_confirmed_are_hidden_until_they_are_asked_for() {
     assert_eq!(shown(&console).0, "r-5 r-1");
     console.keys("a");
     assert_eq!(shown(&console), ("r-1".into(), "r-1".into()));
+}
+
+#[test]
+fn the_tour_of_the_demo_goes_on_with_what_is_on_the_screen_and_a_key_hides_it() {
+    let mut console = Console::with_jobs(5);
+    console.keys("j");
+    assert_eq!(console.model.screen.tour, None, "only the demo has one");
+    console.model.screen.tour = Some(TourStep::Narrow);
+    let step = |console: &Console| console.model.screen.tour;
+    console.keys("/").text("class:Billing*").keys("Enter");
+    assert_eq!(step(&console), Some(TourStep::Contrast));
+    let mut stopped = run("r-1");
+    stopped.tally.not_started = 80;
+    stopped.rollout = Some(RolloutState { phase: RolloutPhase::Stopped, ..RolloutState::starting(20) });
+    console.model.overlay = Overlay::Receipt(Box::new(stopped.clone()), ScrollState::default());
+    console.keys("j");
+    assert_eq!(step(&console), Some(TourStep::Resume));
+    stopped.tally.not_started = 0;
+    console.model.overlay = Overlay::Receipt(Box::new(stopped), ScrollState::default());
+    console.keys("j Esc");
+    assert_eq!(step(&console), Some(TourStep::Outcome));
+    console.keys("L").answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-1")])));
+    assert_eq!(step(&console), Some(TourStep::End));
+    console.keys("Esc T");
+    assert_eq!(step(&console), None);
 }

@@ -106,12 +106,7 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::ShowCommand => shell_command::show(model, now),
         KeyCommand::Runs => runs(model),
         KeyCommand::RunJobs => runs::list_jobs(model, now),
-        KeyCommand::AllRuns => {
-            if let Overlay::Runs(page) = &mut model.overlay {
-                page.toggle_plans();
-            }
-            Vec::new()
-        }
+        KeyCommand::AllRuns => toggle_plans(model),
         KeyCommand::Contrast => contrast::begin(model, now),
         KeyCommand::Include => filter::by_argument(model, false, now),
         KeyCommand::Exclude if place == KeyContext::Contrast => contrast::exclude(model, now),
@@ -120,6 +115,7 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::CountAll => contrast::count_all(model, now),
         KeyCommand::Resume => resume::ask(model),
         KeyCommand::Mouse => take_mouse(model, now),
+        KeyCommand::HideTour => hide_tour(model),
         KeyCommand::Yes => runs::confirm::yes(model, now),
         KeyCommand::SkipGate => resume::confirm(model, true, now),
         KeyCommand::Change(option) => plan_form::change(model, option, now),
@@ -132,6 +128,18 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::Quit => quit(model),
         _ => Vec::new(),
     }
+}
+
+fn toggle_plans(model: &mut Model) -> Vec<Effect> {
+    if let Overlay::Runs(page) = &mut model.overlay {
+        page.toggle_plans();
+    }
+    Vec::new()
+}
+
+fn hide_tour(model: &mut Model) -> Vec<Effect> {
+    model.screen.tour = None;
+    Vec::new()
 }
 
 /// Why a key that acts is not heeded: it may be held since the job before this one. Any other key says that it is not.

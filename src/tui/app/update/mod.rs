@@ -22,6 +22,7 @@ use crossterm::event::{Event, KeyEvent, KeyEventKind};
 use super::effect::{Effect, Slot};
 use super::model::{Model, Overlay, ReopenReason};
 use super::msg::Msg;
+use super::tour;
 use crate::domain::time::Timestamp;
 use crate::tui::keys::{Chord, KeyCommand, KeyContext};
 
@@ -83,6 +84,7 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
         Msg::PauseRun(paused) => runs::set_pause(model, paused),
         Msg::Terminate => terminate(model),
     };
+    tour::advance(model);
     effects.extend(preview::update_preview(model, now));
     effects.extend(filter::fill(model));
     refit(model, before);
