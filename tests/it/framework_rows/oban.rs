@@ -1,6 +1,7 @@
 //! Oban: its tables on three databases, with rows that Oban 2.23.1 wrote and rows of our own for what is rare.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
@@ -8,7 +9,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::outcome::{GoneMeaning, ReplayOutcome};
 use dlq_tui::domain::text::Untrusted;
-use dlq_tui::store::{Cursor, PageQuery, ScanMode, Sort, Store};
+use dlq_tui::store::{Cursor, PageQuery, RunTime, ScanMode, Sort, Store};
 use serde_json::{Map, Value, json};
 
 use super::bench::{act, assert_error, changes, checked, detail, detection, fixture, id, literal, rows, undo, whole};
@@ -332,5 +333,19 @@ async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_
         let archived = act(&User::of(&db), "archive", &[2, 24, 25, 26, 27], &[]);
         assert_eq!((&archived["planned"], &archived["done"]), (&json!(2), &json!(2)), "{archived}");
         assert_eq!(db.column("select id from oban_jobs_archive order by id").await, ["2", "27"]);
+    }
+}
+
+#[tokio::test]
+async fn how_long_jobs_ran_that_succeeded_is_read() {
+    for db in every_server("oban_times").await {
+        seed(&db).await;
+        let (from, to) = ("2026-11-20 10:00:00.000000", "2026-11-20 10:01:30.500000");
+        let times = format!("state = 'completed', worker = 'Timed', attempted_at = '{from}', completed_at = '{to}'");
+        db.execute(&format!("update oban_jobs set {times} where id = 1")).await;
+        let (store, _) = checked(&db, "oban").await;
+        let read = store.plan().run_times(&budget()).await.expect("run times");
+        let timed = RunTime { job_class: Some("Timed".into()), took: Duration::from_millis(90_500) };
+        assert!(read.contains(&timed), "{}: {read:?}", db.engine.name());
     }
 }

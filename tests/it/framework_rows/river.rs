@@ -1,6 +1,7 @@
 //! River: its table, with rows of our own in the form that River 0.43 writes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
@@ -8,7 +9,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::outcome::{GoneMeaning, ReplayOutcome};
 use dlq_tui::domain::text::Untrusted;
-use dlq_tui::store::{Cursor, Sort, Store};
+use dlq_tui::store::{Cursor, RunTime, Sort, Store};
 use serde_json::json;
 
 use super::bench::{act, changes, checked, detail, detection, fixture, undo, whole};
@@ -258,4 +259,15 @@ async fn before_there_were_unique_keys_nothing_stands_in_the_way() {
     let (store, _) = checked(&db, "river").await;
     let results = apply(&store, batch(Action::Replay, ["1", "9"].map(JobId::new))).await;
     assert!(results.values().all(|result| *result == JobResult::Done), "{results:?}");
+}
+
+#[tokio::test]
+async fn how_long_jobs_ran_that_succeeded_is_read() {
+    let Some(db) = seed("river_times").await else { return };
+    let times = "attempted_at = '2026-11-20 10:00:00Z', finalized_at = '2026-11-20 10:01:30.5Z'";
+    db.execute(&format!("update river_job set state = 'completed', kind = 'timed', {times} where id = 1")).await;
+    let (store, _) = checked(&db, "river").await;
+    let read = store.plan().run_times(&budget()).await.expect("run times");
+    let timed = RunTime { job_class: Some("timed".into()), took: Duration::from_millis(90_500) };
+    assert!(read.contains(&timed), "{read:?}");
 }
