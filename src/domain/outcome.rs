@@ -332,6 +332,22 @@ impl OutcomeCounts {
 
     /// One short line: `7 ok, 3 died again`. Empty where nothing is known.
     pub fn summary(&self) -> String {
+        self.named(OutcomeKind::label)
+    }
+
+    /// The same where there is little room: `7 ok, 3 died`.
+    pub fn short_summary(&self) -> String {
+        self.named(|kind| match kind {
+            OutcomeKind::Died => "died",
+            OutcomeKind::Retrying => "retry",
+            OutcomeKind::Running => "run",
+            OutcomeKind::Waiting => "wait",
+            OutcomeKind::Unknown => "?",
+            kind => kind.label(),
+        })
+    }
+
+    fn named(&self, label: impl Fn(OutcomeKind) -> &'static str) -> String {
         // What is settled and what went wrong comes first.
         let order = [
             OutcomeKind::Succeeded,
@@ -343,7 +359,7 @@ impl OutcomeCounts {
             OutcomeKind::TakenBack,
             OutcomeKind::Unknown,
         ];
-        let word = |kind: OutcomeKind| if kind == OutcomeKind::Succeeded { "ok" } else { kind.label() };
+        let word = |kind: OutcomeKind| if kind == OutcomeKind::Succeeded { "ok" } else { label(kind) };
         let counts = order.map(|kind| (self.of(kind), word(kind)));
         let named = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{} {word}", grouped(n)));
         named.collect::<Vec<_>>().join(", ")

@@ -9,7 +9,7 @@ use crate::domain::outcome::{OutcomeCounts, ReplayOutcome};
 use crate::domain::rollout::RolloutState;
 use crate::domain::run_options::Options;
 use crate::domain::run_options::destination::Destination;
-use crate::domain::text::Untrusted;
+use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::store::Identity;
 
@@ -252,6 +252,21 @@ impl Run {
     /// Whether it was confirmed; else it is a plan that was only looked at, or is at the question.
     pub fn is_confirmed(&self) -> bool {
         !matches!(self.state, RunState::Freezing | RunState::Planned | RunState::Dismissed)
+    }
+
+    /// Why the run cannot be used at a store; `None` where it is of that store. `what_for` ends the sentence: `for its jobs`.
+    pub fn elsewhere(&self, source: &str, store: &str, what_for: &str) -> Option<String> {
+        if self.is_of(source, store) {
+            return None;
+        }
+        let (source, store) = (Clean::line(&self.intent.source), Clean::line(&self.intent.store));
+        Some(format!("run {} is of {source} ({store}): open that source {what_for}", self.id))
+    }
+
+    /// Why the run has no jobs to list at a store; `None` where it has.
+    pub fn lists_no_jobs(&self, source: &str, store: &str) -> Option<String> {
+        let unstarted = || format!("run {} was not started: it has touched no job", self.id);
+        self.elsewhere(source, store, "for its jobs").or_else(|| (!self.is_confirmed()).then(unstarted))
     }
 
     /// Whether the run is of this store. What a source records itself is of that source, whatever each of its operators

@@ -10,7 +10,6 @@ use super::input;
 use crate::domain::filter::{Clause, Filter, Key, LAST_RUN, Pattern, Test};
 use crate::domain::job::{JobId, State};
 use crate::domain::outcome::{OutcomeKind, OutcomeTest};
-use crate::domain::text::Clean;
 use crate::ledger::{Ledger, Run, RunId};
 use crate::store::{Budget, Result, SourceError};
 use crate::triage::StoreContext;
@@ -209,15 +208,8 @@ impl StoreContext {
 
     /// Refuses a run whose jobs are not of this store, or that has acted on none.
     async fn check_run(&self, run: &Run, budget: &Budget) -> Result<()> {
-        let (id, intent) = (&run.id, &run.intent);
-        if !run.is_of(&self.source, &self.store_name()) {
-            let (source, store) = (Clean::line(&intent.source), Clean::line(&intent.store));
-            return Err(SourceError::Input(format!(
-                "run {id} is of {source} ({store}): open that source for its jobs"
-            )));
-        }
-        if !run.is_confirmed() {
-            return Err(SourceError::Input(format!("run {id} was not started: it has touched no job")));
+        if let Some(because) = run.lists_no_jobs(&self.source, &self.store_name()) {
+            return Err(SourceError::Input(because));
         }
         let here = self.store.identity(budget).await?;
         run.strays(here.as_ref()).map_or(Ok(()), |because| Err(SourceError::Input(because)))

@@ -763,7 +763,7 @@ fn an_open_page_of_runs_follows_what_other_operators_do() {
     assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain { .. })));
     console.answer(Slot::Runs, Reply::RunsAgain(Ok(vec![run("r-3"), run("r-2"), run("r-1")])));
     let Overlay::Runs(page) = &console.model.overlay else { panic!("no runs") };
-    assert_eq!((page.runs.len(), page.current().map(|run| run.id.0.as_str())), (3, Some("r-1")));
+    assert_eq!((page.shown().len(), page.current().map(|run| run.id.0.as_str())), (3, Some("r-1")));
     console.wait(Duration::from_secs(10));
     console.keys("Esc");
     console.answer(Slot::Runs, Reply::RunsAgain(Ok(vec![run("r-3")])));
@@ -771,18 +771,19 @@ fn an_open_page_of_runs_follows_what_other_operators_do() {
 }
 
 #[test]
-fn enter_on_a_run_shows_its_receipt_and_esc_goes_back_to_the_runs() {
+fn enter_on_a_run_lists_its_jobs_and_its_receipt_lies_over_the_runs() {
     let mut console = Console::with_jobs(1);
     console.keys("L");
     console.answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-2"), run("r-1")])));
-    console.keys("j j Enter");
+    console.keys("j j i");
     let Overlay::Runs(page) = &console.model.overlay else { panic!("no runs") };
     assert_eq!(page.current().map(|run| run.id.0.as_str()), Some("r-1"));
     assert!(page.receipt.is_some());
     console.keys("Esc");
     assert!(matches!(&console.model.overlay, Overlay::Runs(page) if page.receipt.is_none()));
-    console.keys("Esc");
+    console.keys("Enter");
     assert!(matches!(console.model.overlay, Overlay::None));
+    assert_eq!((console.model.screen.focus, console.model.filter.written.to_string()), (Focus::List, "run:r-1".into()));
 }
 
 #[test]

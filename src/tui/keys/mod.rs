@@ -101,6 +101,8 @@ pub enum KeyCommand {
     Runs,
     /// List the jobs of a run.
     RunJobs,
+    /// Show the receipt of a run.
+    Receipt,
     /// Show or hide plans that were not confirmed.
     AllRuns,
     /// Compare the jobs with others.

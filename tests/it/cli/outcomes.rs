@@ -48,6 +48,9 @@ async fn waiting_ends_when_all_have_settled_and_its_code_says_whether_some_died_
         let outcomes = serde_json::from_str::<Value>(&ended.out).expect("JSON")["outcomes"].clone();
         assert_eq!(outcomes["died_by_error"], json!([{ "error_class": "KeyError", "n": 1 }]), "{name}: {outcomes}");
         let list = user.run(&["runs"]).out;
+        let head: Vec<&str> = list.lines().next().unwrap_or_default().split_whitespace().collect();
+        let columns = ["run", "frozen", "who", "what", "state", "skipped", "failed", "outcome", "reason", "filter"];
+        assert_eq!(head, columns, "{name}: {list}");
         for word in ["replayed 5", "gateway is back", "4 ok, 1 died again"] {
             assert!(list.contains(word), "{name}: no `{word}` in\n{list}");
         }

@@ -149,13 +149,11 @@ impl Overlay {
 /// Runs of the ledger, with a cursor; the receipt of one may lie over them.
 #[derive(Debug, Default)]
 pub struct RunsPage {
-    /// The runs that are shown, the latest first.
-    pub runs: Vec<Run>,
-    /// All of them: with plans that were not confirmed.
-    pub known: Vec<Run>,
+    /// The runs, the latest first: with plans that were not confirmed.
+    runs: Vec<Run>,
     /// Whether such plans are shown.
     pub shows_plans: bool,
-    /// Index of the cursor.
+    /// Index of the cursor among the runs that are shown.
     pub at: usize,
     /// The receipt of the run at the cursor, while it is read.
     pub receipt: Option<ScrollState>,
@@ -172,51 +170,65 @@ const RUNS_OPEN: Duration = Duration::from_secs(2);
 impl RunsPage {
     /// A page with the cursor on the latest run.
     pub fn new(runs: Vec<Run>) -> Self {
-        let mut page = Self { known: runs, ..Self::default() };
-        page.filter();
-        page
+        Self { runs, ..Self::default() }
+    }
+
+    /// The runs that are shown.
+    pub fn shown(&self) -> Vec<&Run> {
+        self.runs.iter().filter(|run| self.shows_plans || run.is_confirmed()).collect()
     }
 
     /// Plans that are not shown.
     pub fn hidden(&self) -> usize {
-        self.known.len().saturating_sub(self.runs.len())
+        self.runs.len() - self.shown().len()
     }
 
     /// Shows plans that were not confirmed, or hides them; the cursor stays on its run.
     pub fn toggle_plans(&mut self) {
+        let here = self.here();
         self.shows_plans = !self.shows_plans;
-        let known = std::mem::take(&mut self.known);
-        self.refresh(known);
+        self.go_to(here);
     }
 
-    fn filter(&mut self) {
-        let is_shown = |run: &&Run| self.shows_plans || run.is_confirmed();
-        self.runs = self.known.iter().filter(is_shown).cloned().collect();
+    /// Shows the receipt of the run at the cursor.
+    pub fn show_receipt(&mut self) {
+        self.receipt = self.current().map(|_| ScrollState::default());
+    }
+
+    fn here(&self) -> Option<RunId> {
+        self.current().map(|run| run.id.clone())
+    }
+
+    /// Puts the cursor on a run, or leaves it about where it was.
+    fn go_to(&mut self, run: Option<RunId>) {
+        let shown = self.shown();
+        let at = run.and_then(|id| shown.iter().position(|run| run.id == id));
+        let last = shown.len().saturating_sub(1);
+        if at.is_none() {
+            self.receipt = None;
+        }
+        self.at = at.unwrap_or(self.at.min(last));
     }
 
     /// Says when the runs are asked for again.
     pub fn schedule_reload(&mut self, now: Timestamp) {
-        let live = self.runs.iter().any(|run| matches!(run.state, RunState::Running | RunState::Freezing));
-        let is_open = self.runs.iter().any(|run| run.outcomes.as_ref().is_some_and(|counts| counts.open() > 0));
+        let shown = self.shown();
+        let live = shown.iter().any(|run| matches!(run.state, RunState::Running | RunState::Freezing));
+        let is_open = shown.iter().any(|run| run.outcomes.as_ref().is_some_and(|counts| counts.open() > 0));
         let quiet = if is_open { RUNS_OPEN } else { RUNS_QUIET };
         self.next = Some(now.after(if live { RUNS_LIVE } else { quiet }));
     }
 
     /// Takes in how the runs are now; the cursor stays on its run.
     pub fn refresh(&mut self, runs: Vec<Run>) {
-        let here = self.current().map(|run| run.id.clone());
-        self.known = runs;
-        self.filter();
-        let at = here.and_then(|id| self.runs.iter().position(|run| run.id == id));
-        if at.is_none() {
-            self.receipt = None;
-        }
-        self.at = at.unwrap_or(self.at.min(self.runs.len().saturating_sub(1)));
+        let here = self.here();
+        self.runs = runs;
+        self.go_to(here);
     }
 
     /// The run at the cursor.
     pub fn current(&self) -> Option<&Run> {
-        self.runs.get(self.at)
+        self.shown().get(self.at).copied()
     }
 }
 

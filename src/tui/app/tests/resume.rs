@@ -205,7 +205,7 @@ fn plans_that_were_not_confirmed_are_hidden_until_they_are_asked_for() {
     let mut console = on_runs(vec![plan("r-4"), stopped("r-3"), plan("r-2"), stopped("r-1")]);
     let shown = |console: &Console| match &console.model.overlay {
         Overlay::Runs(page) => (
-            page.runs.iter().map(|run| run.id.0.clone()).collect::<Vec<_>>().join(" "),
+            page.shown().iter().map(|run| run.id.0.clone()).collect::<Vec<_>>().join(" "),
             page.current().map(|run| run.id.0.clone()).unwrap_or_default(),
         ),
         other => panic!("{other:?}"),

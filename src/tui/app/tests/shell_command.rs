@@ -74,11 +74,11 @@ fn runs_that_the_source_keeps_are_told_with_the_way_to_it() {
     shared.place = LedgerLocation::Source;
     console.keys("L").answer(Slot::Runs, Reply::Runs(Ok(vec![shared.clone(), run("r-1")])));
     assert_eq!(shell_line(&mut console), "dlq-tui runs --url 'sqlite:a b'");
-    console.keys("Esc L").answer(Slot::Runs, Reply::Runs(Ok(vec![shared, run("r-1")]))).keys("Enter");
+    console.keys("Esc L").answer(Slot::Runs, Reply::Runs(Ok(vec![shared, run("r-1")]))).keys("i");
     assert_eq!(shell_line(&mut console), "dlq-tui runs r-7 --url 'sqlite:a b'");
     console.keys("Esc L").answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-1")])));
     assert_eq!(shell_line(&mut console), "dlq-tui runs");
-    console.keys("Esc L").answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-1")]))).keys("Enter");
+    console.keys("Esc L").answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-1")]))).keys("i");
     let line = shell_line(&mut console);
     assert_eq!(line, "dlq-tui runs r-1");
     assert!(matches!(read(&line), Command::Runs(args) if args.run.as_deref() == Some("r-1")));

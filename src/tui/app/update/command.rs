@@ -8,9 +8,7 @@ use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
 use crate::tui::app::document::Direction;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{
-    CountedFor, Focus, HeldKey, HelpPage, Model, Overlay, Purpose, ScrollState, SelectionMarks,
-};
+use crate::tui::app::model::{CountedFor, Focus, HeldKey, HelpPage, Model, Overlay, Purpose, RunsPage, SelectionMarks};
 use crate::tui::keys::{KeyCommand, KeyContext};
 
 /// Why an action cannot be begun now, whichever key or word asks for it.
@@ -45,6 +43,7 @@ pub fn refusal(model: &Model, place: KeyContext, command: KeyCommand) -> Option<
         KeyCommand::Undo => refusal_to_write(model),
         KeyCommand::Resume => resume::refusal(model),
         KeyCommand::RunJobs => runs::jobs_filter(model).err(),
+        KeyCommand::Open if place == KeyContext::Runs => runs::jobs_filter(model).err(),
         KeyCommand::Sort if place == KeyContext::List || place == KeyContext::Histogram => {
             let sorts = model.source.opened.as_ref().map_or(0, |o| o.info.capabilities.sorts.len());
             (sorts == 0).then(|| "this layout has no order to choose from".into())
@@ -106,7 +105,8 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
         KeyCommand::ShowCommand => shell_command::show(model, now),
         KeyCommand::Runs => runs(model),
         KeyCommand::RunJobs => runs::list_jobs(model, now),
-        KeyCommand::AllRuns => toggle_plans(model),
+        KeyCommand::AllRuns => runs::on_page(model, RunsPage::toggle_plans),
+        KeyCommand::Receipt => runs::on_page(model, RunsPage::show_receipt),
         KeyCommand::Contrast => contrast::begin(model, now),
         KeyCommand::Include => filter::by_argument(model, false, now),
         KeyCommand::Exclude if place == KeyContext::Contrast => contrast::exclude(model, now),
@@ -130,12 +130,6 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
     }
 }
 
-fn toggle_plans(model: &mut Model) -> Vec<Effect> {
-    if let Overlay::Runs(page) = &mut model.overlay {
-        page.toggle_plans();
-    }
-    Vec::new()
-}
 
 fn hide_tour(model: &mut Model) -> Vec<Effect> {
     model.screen.tour = None;
@@ -184,10 +178,7 @@ fn open(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             model.overlay = Overlay::None;
             return vec![model.requests.ask(Slot::Open, Request::Open(choice))];
         }
-        Overlay::Runs(page) => {
-            page.receipt = page.current().map(|_| ScrollState::default());
-            return Vec::new();
-        }
+        Overlay::Runs(_) => return runs::list_jobs(model, now),
         Overlay::Contrast(_) => return contrast::narrow(model, now),
         _ => {}
     }

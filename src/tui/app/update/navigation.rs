@@ -59,7 +59,7 @@ fn read(model: &mut Model, command: KeyCommand) -> Option<Vec<Effect>> {
         Overlay::Contrast(page) => {
             page.at = step(page.at, page.found.as_ref().map_or(0, |found| found.lines.len()));
         }
-        Overlay::Runs(page) if page.receipt.is_none() => page.at = step(page.at, page.runs.len()),
+        Overlay::Runs(page) if page.receipt.is_none() => page.at = step(page.at, page.shown().len()),
         other => return other.scroll(by).then(Vec::new),
     }
     Some(Vec::new())

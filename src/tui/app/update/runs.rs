@@ -11,7 +11,6 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
 use crate::domain::job::State;
 use crate::domain::outcome::OutcomeKind;
-use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId};
 use crate::store::Availability;
@@ -54,9 +53,7 @@ pub fn undo(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         let Some(run) = page.current() else { return Vec::new() };
         let (id, action) = (run.id.clone(), run.intent.action);
         let opened = model.source.opened.as_ref();
-        let elsewhere = opened
-            .filter(|opened| !run.is_of(&model.source.label, &opened.store()))
-            .map(|_| of_another_source(run, "to undo it"));
+        let elsewhere = opened.and_then(|opened| run.elsewhere(&model.source.label, &opened.store(), "to undo it"));
         let sentence = elsewhere.or_else(|| opened.and_then(|opened| unreachable(&opened.info, run)));
         if let Some(sentence) = sentence {
             model.complain(sentence, now);
@@ -303,23 +300,23 @@ pub fn jobs_filter(model: &Model) -> Result<Filter, String> {
     };
     let run = run.ok_or("only a run has jobs to list")?;
     let opened = model.source.opened.as_ref().ok_or("not connected yet")?;
-    if !run.is_of(&model.source.label, &opened.store()) {
-        return Err(of_another_source(run, "for its jobs"));
+    match run.lists_no_jobs(&model.source.label, &opened.store()) {
+        Some(because) => Err(because),
+        None => run_filter(&run.id, has_died),
     }
-    if !run.is_confirmed() {
-        return Err(format!("run {} was not started: it has touched no job", run.id));
-    }
-    run_filter(&run.id, has_died)
-}
-
-fn of_another_source(run: &Run, what_for: &str) -> String {
-    let (source, store) = (Clean::line(&run.intent.source), Clean::line(&run.intent.store));
-    format!("run {} is of {source} ({store}): open that source {what_for}", run.id)
 }
 
 fn run_filter(run: &RunId, has_died: bool) -> Result<Filter, String> {
     let outcome = if has_died { format!(" outcome:{}", OutcomeKind::Died.word()) } else { String::new() };
     Filter::parse(&format!("run:{run}{outcome}")).map_err(|error| error.to_string())
+}
+
+/// Changes the page of runs, where it is open.
+pub fn on_page(model: &mut Model, change: fn(&mut RunsPage)) -> Vec<Effect> {
+    if let Overlay::Runs(page) = &mut model.overlay {
+        change(page);
+    }
+    Vec::new()
 }
 
 /// Lists the jobs of the run at hand.

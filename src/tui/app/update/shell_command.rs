@@ -51,7 +51,7 @@ fn line(model: &Model) -> Option<String> {
         }
         Overlay::Receipt(run, _) => Some(model.source.record(run)),
         Overlay::Runs(page) => match &page.receipt {
-            None if page.runs.iter().any(|run| run.place == LedgerLocation::Source) => {
+            None if page.shown().iter().any(|run| run.place == LedgerLocation::Source) => {
                 Some(model.source.shell(&["runs"]))
             }
             None => Some("dlq-tui runs".to_owned()),

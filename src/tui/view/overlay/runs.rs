@@ -1,7 +1,7 @@
 //! Runs of the ledger, the latest first: what each did, and what became of its jobs.
 //!
 //! ```text
-//! ┌ Runs: Enter shows the receipt, F the jobs ──────────────────────────────────────────────────────────┐
+//! ┌ Runs: Enter lists the jobs, i shows the receipt ────────────────────────────────────────────────────┐
 //! │ run                    what            outcome               by              reason, filter         │
 //! │ r-20261120-031209-7kq  replayed 1,204  1,190 ok, 14 died …   ada@bastion-1   pay.example is back    │
 //! └─────────────────────────────────────────────────────────────────────────────────────────────────────┘
@@ -28,14 +28,15 @@ const WIDE: u16 = 100;
 /// Draws the page.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage) {
     let screen = canvas.area();
-    let runs = &page.runs;
+    let runs = page.shown();
     let width = WIDTH.min(usize::from(screen.width));
     let height = (runs.len().max(1) + 3).min(usize::from(screen.height).saturating_sub(1));
     let area = dialog::centred(screen, width, height);
+    let keys = "Runs: Enter lists the jobs, i shows the receipt";
     let title = match page.hidden() {
-        0 => "Runs: Enter shows the receipt, F the jobs".to_owned(),
-        1 => "Runs: Enter shows the receipt, F the jobs, a 1 plan".to_owned(),
-        n => format!("Runs: Enter shows the receipt, F the jobs, a {n} plans"),
+        0 => keys.to_owned(),
+        1 => format!("{keys}, a 1 plan"),
+        n => format!("{keys}, a {n} plans"),
     };
     let mut inside = dialog::frame(canvas, area, &title, StyleRole::Strong);
     if runs.is_empty() {
@@ -56,7 +57,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage) {
     canvas.row(inside, 0).phrase(&headings(&columns, theme));
     inside.y += 1;
     inside.height = inside.height.saturating_sub(1);
-    let line = |(n, (run, cells)): (usize, (&Run, &RunCells))| line(run, cells, n == at, &columns, theme);
+    let line = |(n, (run, cells)): (usize, (&&Run, &RunCells))| line(run, cells, n == at, &columns, theme);
     let lines: Vec<_> = runs.iter().zip(&cells).enumerate().map(line).collect();
     dialog::scroll(canvas, area, inside, &lines, top);
     canvas.tint(crate::tui::view::line_of(inside, at - top), StyleRole::Cursor);
@@ -75,7 +76,8 @@ struct RunCells {
 impl RunCells {
     fn of(model: &Model, run: &Run, is_wide: bool, is_seen: bool) -> Self {
         let (intent, tally) = (&run.intent, &run.tally);
-        let part = format!("{} of {}", grouped(tally.done), grouped(tally.planned));
+        let of = if is_wide { " of " } else { "/" };
+        let part = format!("{}{of}{}", grouped(tally.done), grouped(tally.planned));
         let mut effect = match run.state {
             RunState::Finished => run.effect(),
             state if is_wide => format!("{} {}, {part}", intent.action, state.label()),
@@ -84,7 +86,8 @@ impl RunCells {
         if is_wide && tally.failed_total() > 0 {
             effect += &format!(", {} failed", grouped(tally.failed_total()));
         }
-        let outcome = run.outcomes.as_ref().map(OutcomeCounts::summary).unwrap_or_default();
+        let summary = if is_wide { OutcomeCounts::summary } else { OutcomeCounts::short_summary };
+        let outcome = run.outcomes.as_ref().map(summary).unwrap_or_default();
         let opened = model.source.opened.as_ref();
         let is_here = opened.is_none_or(|opened| run.is_of(&model.source.label, &opened.store()));
         let outcome = match (is_here, outcome.is_empty()) {

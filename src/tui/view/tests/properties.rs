@@ -67,7 +67,11 @@ fn overlays() -> Vec<fn() -> Overlay> {
         || Overlay::Resume(ResumeDialog::default()),
         || Overlay::Receipt(Box::new(fixture::run()), ScrollState { top: 1 }),
         || Overlay::Runs(RunsPage::new(vec![fixture::run()])),
-        || Overlay::Runs(RunsPage { at: 7, ..RunsPage::default() }),
+        || {
+            let mut page = RunsPage::new(Vec::new());
+            page.at = 7;
+            Overlay::Runs(page)
+        },
         || Overlay::Picker(Default::default()),
         || Overlay::Contrast(Box::default()),
         || fixture::contrast("args.\u{202e}x = \"\u{1b}[31m\"", 9),
