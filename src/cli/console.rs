@@ -12,15 +12,18 @@ use tokio::time::timeout;
 use super::args::ConsoleArgs;
 use super::exit::{CliError, Code};
 use super::signal::Unhurried;
-use crate::cli::source::open::{self, Surveyed};
+use crate::cli::export;
+use crate::cli::export::note::NoteSubject;
+use crate::cli::source::open::{self, OpenedStore, Surveyed};
 use crate::cli::source::source_choice::{Origin, SourceChoice};
 use crate::cli::verbs::run::resume_command;
+use crate::config::mask_secrets;
 use crate::ledger::LedgerLocator;
 use crate::store::survey::{Found, Rejected};
 use crate::store::{Budget, SourceError};
 use crate::tui::app::Settings;
 use crate::tui::runtime::ConsoleError;
-use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
+use crate::tui::{self, Launch, Note, NoteRequest, OpenStore, Opener, StoreChoice};
 
 /// How long a source may take to answer before the console comes up without it, and waits there. At 150 ms a round trip one
 /// takes two thirds of a second.
@@ -222,6 +225,22 @@ impl Opener for SourceOpener {
             self.keep(surveyed);
             Ok(opened)
         }
+        .boxed()
+    }
+
+    fn note(
+        &self,
+        store: OpenStore,
+        asked: NoteRequest,
+        budget: Budget,
+    ) -> BoxFuture<'_, std::result::Result<Note, String>> {
+        async move {
+            let surveyed = self.survey().await?;
+            let opened = OpenedStore::of_console(&self.session, &surveyed, store.desk, budget);
+            let subject = asked.run.map_or(NoteSubject::Filter(asked.filter), NoteSubject::Run);
+            export::note_of(&opened, &subject, asked.to).await
+        }
+        .map(|noted: Result<Note>| noted.map_err(|error| mask_secrets(&format!("{error:#}"))))
         .boxed()
     }
 }

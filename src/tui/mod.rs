@@ -9,13 +9,15 @@ pub mod view;
 
 pub use runtime::edit_text;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::domain::filter::Filter;
 use crate::domain::redact::Redactor;
-use crate::ledger::LedgerLocator;
-use crate::store::{Deliver, SourceError};
+use crate::ledger::{LedgerLocator, RunId};
+use crate::store::{Budget, Deliver, SourceError};
 use crate::triage::StoreContext;
 
 /// One layout that was found in a source: what the picker shows.
@@ -56,6 +58,34 @@ pub trait Opener: Send + Sync {
     fn reopen(&self, name: String) -> BoxFuture<'_, Result<OpenStore, SourceError>> {
         self.open(name)
     }
+
+    /// Makes a note on an incident.
+    ///
+    /// # Errors
+    /// A sentence: when the source or the ledger fails, or the file is there already.
+    fn note(&self, _store: OpenStore, _asked: NoteRequest, _budget: Budget) -> BoxFuture<'_, Result<Note, String>> {
+        Box::pin(async { Err("no note can be made of this source".to_owned()) })
+    }
+}
+
+/// A note on an incident, as Markdown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Its text.
+    Text(String),
+    /// It was written into this new file.
+    Written(PathBuf),
+}
+
+/// What a note is asked for.
+#[derive(Clone, Debug)]
+pub struct NoteRequest {
+    /// The run that it is about; without one, the jobs of the filter.
+    pub run: Option<RunId>,
+    /// The filter, resolved.
+    pub filter: Filter,
+    /// The new file that it is written into.
+    pub to: Option<PathBuf>,
 }
 
 /// A store that was opened for the console.

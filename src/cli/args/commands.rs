@@ -271,11 +271,15 @@ pub struct ManArgs {
 #[derive(Args, Debug)]
 pub struct ExportArgs {
     /// These jobs, as `list` prints them; `-` reads them from standard input, one id or one line of `list -o jsonl` a line.
-    #[arg(value_name = "ID", conflicts_with_all = ["filter", "limit"])]
+    #[arg(value_name = "ID", conflicts_with_all = ["filter", "limit", "run"])]
     pub ids: Vec<String>,
     /// Which jobs.
     #[command(flatten)]
     pub filter: FilterArg,
+    /// The jobs of this run, or of the `last` replay. A note is about the jobs that the run was planned with, whatever became of
+    /// them.
+    #[arg(long, value_name = "RUN", conflicts_with = "filter")]
+    pub run: Option<String>,
     /// Jobs at the most; 0 is all. A note is about all.
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = most)]
     pub limit: usize,

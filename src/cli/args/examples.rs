@@ -83,8 +83,8 @@ const EXAMPLES: Examples = &[
         [
             ("dlq-tui export -f since:1d --to dead.jsonl", "all that died within a day, with arguments and backtraces"),
             (
-                "dlq-tui list -f error:Stripe::CardError -o jsonl | dlq-tui export - --to some.jsonl",
-                "the jobs that another command names",
+                "dlq-tui export --run last -o markdown --to note.md",
+                "a note on the last replay: its jobs, their outcomes, and when it all happened",
             ),
         ],
     ),

@@ -1,11 +1,11 @@
 //! `dlq-tui export`: jobs with everything that is known of them, or a note on the incident.
 
-mod note;
+pub(in crate::cli) mod note;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -23,6 +23,8 @@ use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::{JobDetail, JobId};
 use crate::store::{SourceError, StoreExt};
 use crate::triage::freeze::Missing;
+use crate::tui::Note;
+use note::NoteSubject;
 
 /// Jobs that are read whole by one statement.
 const CHUNK: usize = 100;
@@ -33,6 +35,8 @@ enum Selection {
     Named(Vec<JobId>),
     /// What this filter selects.
     Filter(Filter),
+    /// All of it, for a note.
+    Note(NoteSubject),
 }
 
 /// What was written.
@@ -66,21 +70,41 @@ pub async fn run(opened: &OpenedStore, args: &ExportArgs) -> Result<Code> {
         output::say(&format!("{} {were} not found{}", grouped(written.missing.n), written.missing));
         return Ok(Code::Partly);
     }
-    if let (Selection::Filter(filter), 0) = (&selection, written.jobs) {
+    if let (Selection::Filter(filter) | Selection::Note(NoteSubject::Filter(filter)), 0) = (&selection, written.jobs) {
         no_match::explain(opened, filter).await;
     }
     Ok(Code::Done)
 }
 
+/// The note for the console: as text, or in a new file.
+///
+/// # Errors
+/// As [`run`].
+pub(super) async fn note_of(opened: &OpenedStore, subject: &NoteSubject, to: Option<PathBuf>) -> Result<Note> {
+    if let Some(path) = to {
+        whole_or_none(&path, async |out| note::write(opened, subject, out).await).await?;
+        return Ok(Note::Written(path));
+    }
+    let mut text = Vec::new();
+    note::write(opened, subject, &mut text).await?;
+    Ok(Note::Text(String::from_utf8_lossy(&text).into_owned()))
+}
+
 async fn selection(opened: &OpenedStore, args: &ExportArgs) -> Result<Selection> {
     let is_note = args.output == ExportFormat::Markdown;
+    if is_note && args.limit > 0 {
+        return Err(CliError::usage("a note is about all that the filter selects: --limit is for jsonl and csv").into());
+    }
+    if let Some(word) = &args.run {
+        let run = note::named_run(opened, word).await?;
+        return Ok(match is_note {
+            true => Selection::Note(NoteSubject::Run(run)),
+            false => Selection::Filter(opened.filter(Some(&format!("run:{run}")))?),
+        });
+    }
     if args.ids.is_empty() {
-        if is_note && args.limit > 0 {
-            return Err(
-                CliError::usage("a note is about all that the filter selects: --limit is for jsonl and csv").into()
-            );
-        }
-        return Ok(Selection::Filter(opened.filter(args.filter.filter.as_deref())?));
+        let filter = opened.filter(args.filter.filter.as_deref())?;
+        return Ok(if is_note { Selection::Note(NoteSubject::Filter(filter)) } else { Selection::Filter(filter) });
     }
     if is_note {
         return Err(CliError::usage("a note is about what a filter selects: ids are for jsonl and csv").into());
@@ -131,9 +155,6 @@ async fn write(
     out: &mut impl Write,
 ) -> Result<ExportTotals> {
     let all = |jobs| ExportTotals { jobs, missing: Missing::default() };
-    if let (ExportFormat::Markdown, Selection::Filter(filter)) = (args.output, selection) {
-        return Ok(all(note::write(opened, filter, out).await?));
-    }
     let columns = match args.output {
         ExportFormat::Csv => Some(ListPrinter::new(Format::Csv, false, out)?),
         _ => None,
@@ -141,6 +162,7 @@ async fn write(
     let filter = match selection {
         Selection::Named(ids) => return named(opened, ids, columns.as_ref(), out).await,
         Selection::Filter(filter) => filter,
+        Selection::Note(subject) => return Ok(all(note::write(opened, subject, out).await?)),
     };
     let mut walk = SelectedRows::new(opened, filter.clone(), args.limit);
     let Some(columns) = columns else { return Ok(all(write_details(opened, &mut walk, out).await?)) };

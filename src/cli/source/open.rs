@@ -280,21 +280,15 @@ pub async fn open(session: &SourceChoice) -> Result<OpenedStore> {
         crate::cli::output::say(&format!("dlq-tui: warning: {}", Clean::line(warning)));
     }
     let desk = surveyed.open(found, &budget).await?;
+    let opened = OpenedStore::of_console(session, &surveyed, desk, budget);
     let mut reach = surveyed.origin.reach.clone();
     reach.extend(session.connect.store.iter().flat_map(|store| ["--store".to_owned(), store.clone()]));
     Ok(OpenedStore {
         reach,
+        pauses,
         deliver: deliver(&surveyed.origin),
         validate: surveyed.origin.validate(),
-        clock: desk.store.clock(),
-        desk,
-        budget,
-        now: Timestamp::now(),
-        pauses,
-        thresholds: session.config.thresholds,
-        share: session.config.watch.budget,
-        masker: Masker::new(Arc::new(session.redactor())),
-        homes: surveyed.homes.clone(),
+        ..opened
     })
 }
 
@@ -307,6 +301,24 @@ pub fn deliver(origin: &Origin) -> Option<Arc<dyn Deliver>> {
 }
 
 impl OpenedStore {
+    /// A store that the console has open, for what commands read of it.
+    pub fn of_console(session: &SourceChoice, surveyed: &Surveyed, desk: StoreContext, budget: Budget) -> Self {
+        Self {
+            reach: surveyed.origin.reach.clone(),
+            deliver: None,
+            validate: None,
+            clock: desk.store.clock(),
+            desk,
+            budget,
+            now: Timestamp::now(),
+            pauses: watch::channel(false).1,
+            thresholds: session.config.thresholds,
+            share: session.config.watch.budget,
+            masker: Masker::new(Arc::new(session.redactor())),
+            homes: surveyed.homes.clone(),
+        }
+    }
+
     /// Opens the ledger: the one in the source, where it holds one, beside the operator's own.
     ///
     /// # Errors

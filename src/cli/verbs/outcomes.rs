@@ -120,7 +120,7 @@ fn askable(opened: &OpenedStore, run: &Run) -> Result<(), String> {
 ///
 /// # Errors
 /// When the source or the ledger cannot be read.
-pub(super) async fn refresh(opened: &OpenedStore, ledger: &Ledger, run: &Run) -> Result<Option<OutcomeCounts>> {
+pub(crate) async fn refresh(opened: &OpenedStore, ledger: &Ledger, run: &Run) -> Result<Option<OutcomeCounts>> {
     if askable(opened, run).is_err() || run.tally.done == 0 {
         return Ok(None);
     }

@@ -1,5 +1,7 @@
 //! The jobs of a cohort, read back, and how they divide.
 
+use std::time::Duration;
+
 use super::Cohorts;
 use crate::domain::action::SkipReason;
 use crate::domain::job::{JobId, State};
@@ -96,6 +98,25 @@ impl Cohorts<'_> {
             by_state: states.into_iter().filter_map(|(state, n)| Some((state?, n))).collect(),
             span: span.and_then(|(oldest, newest)| Some((Timestamp(oldest?), Timestamp(newest?)))),
         })
+    }
+
+    /// How many jobs of a run died in each stretch of time that is `width` long, as they were frozen: the beginning of each
+    /// stretch that has some, in the order of time.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn deaths(self, run: &RunId, width: Duration) -> Result<Vec<(Timestamp, u64)>> {
+        let micros = i64::try_from(width.as_micros()).unwrap_or(i64::MAX).max(1);
+        let found = self.home.fetch(
+            "SELECT died_at - died_at % ?2, count(*) FROM {run_jobs} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) \
+             AND died_at IS NOT NULL GROUP BY 1 ORDER BY 1",
+            [text(&run.0), int(micros)],
+        );
+        let stretch = |row| {
+            let mut row = RowCells::of(row);
+            Ok((Timestamp(row.int()?), row.count()?))
+        };
+        found.await?.into_iter().map(stretch).collect()
     }
 
     /// The cohort of a run by how often its jobs had been replayed before: times, and jobs.

@@ -21,6 +21,7 @@ use crate::store::{HistogramQuery, PageQuery, Token};
 use crate::triage::contrast::ContrastQuery;
 use crate::triage::mark_comparison::ComparedBy;
 use crate::triage::plan::ActionScope;
+use crate::tui::NoteRequest;
 use crate::tui::keys::Keymap;
 
 /// Identity of a request. A reply whose id was superseded in its slot is dropped.
@@ -57,6 +58,8 @@ pub enum Slot {
     Act,
     /// Lists of runs.
     Runs,
+    /// Making a note.
+    Note,
     /// Marks, listed or set.
     Marks,
     /// Comparing bars with a mark.
@@ -152,6 +155,8 @@ pub enum Request {
         /// The replay whose jobs are asked about in any case; of others that waits until it is due.
         followed: Option<RunId>,
     },
+    /// Make a note on an incident.
+    Note(NoteRequest),
     /// Something about marks.
     Marks(MarkRequest),
 }

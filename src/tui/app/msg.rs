@@ -19,7 +19,7 @@ use crate::triage::mark_comparison::MarkComparison;
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::store_name;
-use crate::tui::StoreChoice;
+use crate::tui::{Note, StoreChoice};
 
 /// A fact that the model is told.
 #[derive(Debug)]
@@ -140,6 +140,8 @@ pub enum Reply {
     Runs(Result<Vec<Run>, String>),
     /// To `RunsAgain`.
     RunsAgain(Result<Vec<Run>, String>),
+    /// To `Note`; the error is a sentence.
+    Note(Result<Note, String>),
     /// To `Marks`.
     Marks(Result<Vec<NamedMoment>, String>),
     /// To `SetMark`; the error is a sentence.

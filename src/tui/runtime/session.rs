@@ -27,7 +27,7 @@ use crate::triage::repair::{EditRequest, stored_arguments};
 use crate::triage::run::RunControl;
 use crate::tui::app::model::ArgumentCount;
 use crate::tui::app::{JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
-use crate::tui::{Launch, OpenStore, Opener};
+use crate::tui::{Launch, Note, NoteRequest, OpenStore, Opener};
 
 /// The longest that connecting and looking for layouts may take; the drivers give up before.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -181,6 +181,7 @@ impl Session {
             Request::Resume { run, skip_gate } => Reply::Executed(Box::new(self.resume(run, skip_gate, going).await)),
             Request::Dismiss(run) => Reply::Dismissed(self.dismiss(run).await),
             Request::Runs => Reply::Runs(self.runs().await.map_err(|e| e.to_string())),
+            Request::Note(asked) => Reply::Note(note(self, asked, budget).await),
             Request::Marks(asked) => marks::answer(self, asked, budget).await,
             Request::RunsAgain { followed } => {
                 let runs = self.runs_with_outcomes(followed.as_ref(), budget).await;
@@ -349,6 +350,12 @@ async fn past(ledger: &Ledger, desk: &StoreContext, job: &KnownJob) -> Result<(V
     Ok((history, counts.get(&job.0).copied().unwrap_or_default()))
 }
 
+/// A note on an incident.
+async fn note(session: &Session, asked: NoteRequest, budget: &Budget) -> Result<Note, String> {
+    let open = session.store().map_err(|error| error.to_string())?;
+    session.opener.note(open, asked, budget.clone()).await
+}
+
 /// The answer of something that has an end, or that it took too long.
 pub async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, SourceError>>) -> Result<T, SourceError> {
     timeout(limit, work).await.unwrap_or(Err(SourceError::Timeout(limit)))
@@ -377,6 +384,7 @@ pub fn failure(request: Request, error: SourceError) -> Reply {
         Request::Dismiss(_) => Reply::Dismissed(Err(error.to_string())),
         Request::Runs => Reply::Runs(Err(error.to_string())),
         Request::RunsAgain { .. } => Reply::RunsAgain(Err(error.to_string())),
+        Request::Note(_) => Reply::Note(Err(error.to_string())),
         Request::Marks(asked) => marks::failure(asked, error),
     }
 }

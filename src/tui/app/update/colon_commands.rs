@@ -1,6 +1,7 @@
 //! The command line's words: one table for dispatch, completion and the reference.
 
 pub mod mark;
+pub mod note;
 pub mod plan_form;
 pub mod plan_words;
 
@@ -138,6 +139,13 @@ static OTHER_WORDS: &[Word] = &[
         "Says of each bar whether it is new, returned, growing, fading or gone since the mark.",
         no_values,
         mark::compare,
+    ),
+    word(
+        "note",
+        "[FILE]",
+        "Makes a Markdown note on the last run, else on what the filter selects, and opens it or writes it into a new file.",
+        no_values,
+        note::make,
     ),
     word("stores", "", "Chooses among the layouts that were found.", no_values, |m, _, _| {
         // What is open stays so until another is chosen.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::colon_commands::mark;
+use super::colon_commands::{mark, note};
 use super::{contrast, filter, input_line, page, polling, reopen, runs};
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
@@ -23,7 +23,7 @@ use crate::tui::app::msg::{Opened, Reply};
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
 
 /// What only the store that was asked can answer.
-const OF_STORE: [Slot; 12] = [
+const OF_STORE: [Slot; 13] = [
     Slot::Histogram,
     Slot::ArgumentCount,
     Slot::Totals,
@@ -33,6 +33,7 @@ const OF_STORE: [Slot; 12] = [
     Slot::Poll,
     Slot::Values,
     Slot::Contrast,
+    Slot::Note,
     Slot::Marks,
     Slot::MarkComparison,
     Slot::Arguments,
@@ -77,6 +78,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             Vec::new()
         }
         Reply::Runs(Ok(found)) => runs::on_runs(model, found, now),
+        Reply::Note(result) => note::on_note(model, result, now),
         Reply::Marks(marks) => {
             mark::on_marks(model, marks.unwrap_or_default());
             Vec::new()
