@@ -107,7 +107,7 @@ async fn an_editor_that_fails_or_a_job_that_is_gone_writes_nothing() {
         db.execute("update dlq_events set payload = '{\"other\": 1}'").await;
         pty.press_until("s", "that they have changed", |screen| screen.contains("have changed since"));
         assert!(pty.text().contains("+ 1"), "what was typed is lost\n{}", pty.text());
-        pty.send("<Esc>");
+        pty.press_until("<Esc>", "the panes", |screen| !screen.contains("Edited arguments"));
         assert!(arguments(&db).await.iter().all(|now| now.contains("other")), "written over");
         db.execute("delete from dlq_events").await;
         pty.press_until("E", "that it is gone", |screen| screen.contains("this job is gone"));
