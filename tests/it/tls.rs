@@ -191,7 +191,7 @@ fn cases(server: &Guarded) -> Vec<Case> {
         cases.push(Case { what, url: server.url(role, host, &settings), code, says });
     };
     let (near, wrong) = ("localhost", "127.0.0.2");
-    case("never encrypted", ("ops", near, "sslmode=disable".into()), 1, &["no encryption", "sslmode=require"]);
+    case("never encrypted", ("ops", near, "sslmode=disable".into()), 1, &["pg_hba.conf", "sslmode=require"]);
     case("by default", ("ops", near, String::new()), 0, &[]);
     case("where possible", ("ops", near, "sslmode=prefer".into()), 0, &[]);
     case("always", ("ops", near, "sslmode=require".into()), 0, &[]);

@@ -95,7 +95,8 @@ fn plain(names: &str) -> String {
 
 /// What a PostgreSQL says when it lets nobody in, with the setting that it asks for.
 pub(crate) fn with_remedy(message: String) -> String {
-    if message.contains("pg_hba.conf") && message.ends_with("no encryption") {
+    // PostgreSQL 13 says the latter.
+    if message.contains("pg_hba.conf") && (message.ends_with("no encryption") || message.ends_with("SSL off")) {
         return format!("{message}; sslmode=require encrypts");
     }
     if message.contains("requires a valid client certificate") {
@@ -121,6 +122,16 @@ mod tests {
         let said = sentence("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))");
         assert!(said.contains("CA:TRUE") && !said.contains("OtherError"), "{said}");
         assert_eq!(fault("connection reset"), None);
+    }
+
+    #[test]
+    fn a_server_that_wants_encryption_is_answered_with_the_setting_whatever_its_version() {
+        for (version, end) in [(13, "SSL off"), (14, "no encryption")] {
+            let said = format!("no pg_hba.conf entry for host \"::1\", user \"ops\", database \"shop\", {end}");
+            assert_eq!(with_remedy(said.clone()), format!("{said}; sslmode=require encrypts"), "PostgreSQL {version}");
+        }
+        let encrypted = "no pg_hba.conf entry for host \"::1\", user \"ops\", database \"shop\", SSL encryption";
+        assert_eq!(with_remedy(encrypted.into()), encrypted);
     }
 
     #[test]
