@@ -10,7 +10,11 @@ async fn viewer(db: &mut TestDb) -> (String, String) {
     let role = format!("view_{}", db.name());
     let (make, allow, scheme) = match db.engine {
         Engine::Postgres => (
-            format!("create role {role} login; grant select on all tables in schema public to {role}"),
+            // Up to PostgreSQL 14 everybody may make tables there.
+            format!(
+                "create role {role} login; grant select on all tables in schema public to {role}; \
+                 revoke create on schema public from public"
+            ),
             format!(
                 "grant all on all tables in schema public to {role}; grant all on all sequences in schema public to \
                  {role}; grant create on schema public to {role}"
