@@ -21,7 +21,7 @@ clean() {
 }
 trap clean EXIT
 trap 'exit 1' INT TERM
-"$project/scripts/mysql" "$folder/mysql" >&2
+"$project/scripts/unpack-server" mysql "$folder/mysql" >&2
 root=$folder/mysql/root
 version=$(zcat "$root/usr/share/doc/mysql-server-core/changelog.Debian.gz" | head -n 1)
 case $version in *"(9.7.4-2)"*) ;; *) echo "another version: $version"; exit 1 ;; esac

@@ -13,8 +13,10 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `DLQ_TEST_POSTGRES_URL`, `DLQ_TEST_MYSQL_URL` | use this server, whose user may create databases, instead of starting one |
+//! | `DLQ_TEST_POSTGRES_BIN` | the folder with the programs of the PostgreSQL to start |
+//! | `DLQ_TEST_MYSQL_ROOT` | what `scripts/unpack-server` has unpacked, to start instead of the machine's MariaDB |
 //! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `mysql`, `pgbouncer`; a server that cannot be had fails the test |
-//! | `DLQ_TEST_SKIP` | the same names: the server is not even tried |
+//! | `DLQ_TEST_SKIP` | the same names: the server is not even tried. `sqlite`: stories for every engine leave it out |
 //! | `DLQ_TEST_FRAMEWORKS` | not empty: workers of real frameworks run too (`tests/frameworks`) |
 //!
 //! A shared server starts when the first test asks for it and ends with the test binary, however that ends. Tests that
@@ -28,6 +30,7 @@ mod pgbouncer;
 mod postgres;
 pub mod process;
 mod server;
+mod unpacked;
 mod wire;
 
 use std::io::Write;
@@ -59,7 +62,7 @@ pub fn mariadb() -> Option<&'static Server> {
     available("mariadb", SERVER.get_or_init(|| shared("mariadb", "DLQ_TEST_MYSQL_URL", Engine::Mysql, mariadb::start)))
 }
 
-/// The MySQL that all tests share, or nothing where `scripts/mysql` has not unpacked one.
+/// The MySQL that all tests share, or nothing where `scripts/unpack-server` has not unpacked one.
 pub fn mysql() -> Option<&'static Server> {
     static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
     available("mysql", SERVER.get_or_init(|| start_unless_skipped("mysql", mysql::start)))
@@ -112,7 +115,7 @@ pub fn standby_of(primary: &Server, settings: &[&str]) -> Result<Server, String>
 /// Where the programs of the PostgreSQL lie that is started here.
 #[allow(dead_code, reason = "the bench measures against its psql")]
 pub fn postgres_programs() -> Option<std::path::PathBuf> {
-    postgres::newest()
+    postgres::programs()
 }
 
 /// A MariaDB of the test's own, to be stopped, killed and paused; never one given by URL.
@@ -140,7 +143,10 @@ pub async fn sqlite(name: &str) -> TestDb {
 
 /// A fresh database on every engine that is to be had: for stories that are the same on all of them.
 pub async fn every_engine(name: &str) -> Vec<TestDb> {
-    let mut databases = vec![sqlite(name).await];
+    let mut databases = Vec::new();
+    if !is_listed("DLQ_TEST_SKIP", "sqlite") {
+        databases.push(sqlite(name).await);
+    }
     for server in [postgres(), mariadb()].into_iter().flatten() {
         databases.push(server.database(name).await);
     }

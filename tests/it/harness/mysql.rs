@@ -1,65 +1,46 @@
-//! Starts a throwaway MySQL, from the programs that `scripts/mysql` has unpacked.
+//! Starts a throwaway MySQL, from the programs that `scripts/unpack-server` has unpacked.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::database::Engine;
 use super::machine::{self, Account};
 use super::mariadb::{SETTINGS, is_ready, joined};
 use super::server::{Own, Plan, Server, prepare};
+use super::unpacked::Unpacked;
 use super::{PASSWORD, USER};
 
 /// Starts the server and waits until it answers.
 pub fn start() -> Result<Server, String> {
-    let programs = Programs::find().ok_or("MySQL is not unpacked here (scripts/mysql target/mysql)")?;
-    machine::with_server_folder("mysql", |folder, account| start_in(&programs, folder, account))
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().map(|target| target.join("mysql/root"));
+    let programs = root.and_then(|root| Unpacked::find(&root, "mysqld"));
+    start_with(&programs.ok_or("MySQL is not unpacked here (scripts/unpack-server mysql target/mysql)")?, &[])
 }
 
-/// MySQL beside the C library that it was built for, which need not be this machine's.
-struct Programs {
-    root: PathBuf,
-    /// Runs a program with the libraries of that folder.
-    loader: PathBuf,
-    libraries: PathBuf,
+/// The same from other programs, with more options, `--name=value`, which override those that tests have.
+pub(super) fn start_with(programs: &Unpacked, settings: &[&str]) -> Result<Server, String> {
+    machine::with_server_folder("mysql", |folder, account| start_in(programs, folder, account, settings))
 }
 
-impl Programs {
-    fn find() -> Option<Self> {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("mysql/root");
-        root.join("usr/sbin/mysqld").is_file().then_some(())?;
-        let entries = |folder: &str| {
-            std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path())
-        };
-        let named =
-            |path: &PathBuf, part: &str| path.file_name().is_some_and(|name| name.to_string_lossy().contains(part));
-        let loader = ["usr/lib64", "usr/lib"].into_iter().flat_map(entries).find(|path| named(path, "ld-linux"))?;
-        let libraries = entries("usr/lib").find(|path| named(path, "-linux-gnu"))?;
-        Some(Self { loader, libraries, root })
+/// The command line of the server in a data folder.
+fn server(programs: &Unpacked, data: &Path, is_root: bool) -> Vec<OsString> {
+    let mut command = programs.command("mysqld");
+    command.push(joined("--datadir=", data));
+    command.push(joined("--basedir=", &programs.path("usr")));
+    command.push(joined("--lc-messages-dir=", &programs.path("usr/share/mysql")));
+    command.push("--secure-file-priv=NULL".into());
+    if is_root {
+        command.push("--user=root".into());
     }
-
-    /// The command line of the server in a data folder.
-    fn server(&self, data: &Path, is_root: bool) -> Vec<OsString> {
-        let mut paths = self.libraries.clone().into_os_string();
-        paths.push(":");
-        paths.push(self.root.join("usr/lib/mysql/private"));
-        let mut command: Vec<OsString> = vec![self.loader.clone().into(), "--library-path".into(), paths];
-        command.extend([self.root.join("usr/sbin/mysqld").into(), "--no-defaults".into(), joined("--datadir=", data)]);
-        command.push(joined("--basedir=", &self.root.join("usr")));
-        command.push(joined("--lc-messages-dir=", &self.root.join("usr/share/mysql")));
-        command.push("--secure-file-priv=NULL".into());
-        if is_root {
-            command.push("--user=root".into());
-        }
-        command
-    }
+    command
 }
 
-fn start_in(programs: &Programs, folder: &Path, account: Account) -> Result<Server, String> {
+fn start_in(programs: &Unpacked, folder: &Path, account: Account, settings: &[&str]) -> Result<Server, String> {
     let data = folder.join("data");
     // Another account may have no way to where the programs lie. This server lets root run it where it is asked to.
     let is_root = account.is_another();
     let account = Account::ours();
-    let command = programs.server(&data, is_root);
+    let command = server(programs, &data, is_root);
     let (program, arguments) = command.split_first().ok_or("no program")?;
     let mut init = account.command(program, folder);
     init.args(arguments).arg("--initialize-insecure");
@@ -78,7 +59,7 @@ fn start_in(programs: &Programs, folder: &Path, account: Account) -> Result<Serv
             command.push(joined("--init-file=", &folder.join("init.sql")));
             command.push(format!("--port={port}").into());
             command.push("--mysqlx=OFF".into());
-            command.extend(SETTINGS.iter().map(OsString::from));
+            command.extend(SETTINGS.iter().chain(settings).map(OsString::from));
             command
         },
         stop_signal: "TERM",

@@ -1,4 +1,4 @@
-//! Starts a throwaway PostgreSQL: the newest that the machine has.
+//! Starts a throwaway PostgreSQL: the newest that the machine has, or the one that is asked for.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,7 @@ pub fn start() -> Result<Server, String> {
 /// The same with more settings, `name=value`, which override those that tests have. The data can be told to outlive the
 /// server, in a folder of its own; what is there already is served again.
 pub fn start_with(settings: &[&str], kept: Option<&Path>) -> Result<Server, String> {
-    let binaries = newest().ok_or("PostgreSQL is not installed (Debian: apt-get install postgresql)")?;
+    let binaries = programs().ok_or("PostgreSQL is not installed (Debian: apt-get install postgresql)")?;
     machine::with_server_folder("pg", |folder, account| {
         if let Some(kept) = kept {
             lend(folder, kept).map_err(|e| format!("{}: {e}", kept.display()))?;
@@ -48,7 +48,7 @@ fn start_in(binaries: &Path, folder: &Path, account: Account, settings: &[&str])
 
 /// Starts a server that follows another one: its copy, as it stands, and what is streamed from then on.
 pub fn standby(primary: &Server, settings: &[&str]) -> Result<Server, String> {
-    let binaries = newest().ok_or("PostgreSQL is not installed (Debian: apt-get install postgresql)")?;
+    let binaries = programs().ok_or("PostgreSQL is not installed (Debian: apt-get install postgresql)")?;
     machine::with_server_folder("pgs", |folder, account| {
         let data = folder.join("data");
         let mut copy = account.command(binaries.join("pg_basebackup"), folder);
@@ -100,8 +100,11 @@ fn is_ready(plan: &Plan, process: &Process) -> bool {
     lines.get(7) == Some(&"ready") && pid.is_some_and(|pid| process.owns(pid))
 }
 
-/// The folder with the programs of the newest version installed.
-pub fn newest() -> Option<PathBuf> {
+/// The folder with the programs: of the version that is asked for, or of the newest one installed.
+pub fn programs() -> Option<PathBuf> {
+    if let Some(bin) = std::env::var_os("DLQ_TEST_POSTGRES_BIN") {
+        return Some(PathBuf::from(bin)).filter(|bin| has_programs(bin));
+    }
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let numbered = versions.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())));
     let debian = numbered.map(|(version, path)| (version, path.join("bin"))).filter(|(_, bin)| has_programs(bin));
