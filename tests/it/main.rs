@@ -63,4 +63,5 @@ mod type_fidelity;
 mod undo;
 mod undo_lookalikes;
 mod undo_shared;
+mod versions;
 mod workers;
