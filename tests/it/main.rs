@@ -40,6 +40,7 @@ mod screenshot;
 mod shared;
 mod slow_rows;
 mod soak;
+mod sqlite_tables;
 mod store_bytes;
 mod store_careful;
 mod store_counts;
