@@ -27,6 +27,7 @@ mod live_numbers;
 mod outcomes;
 mod passwords;
 mod pgbouncer;
+mod pglite;
 mod plans;
 mod pty;
 mod recipes;

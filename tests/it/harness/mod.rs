@@ -15,7 +15,8 @@
 //! | `DLQ_TEST_POSTGRES_URL`, `DLQ_TEST_MYSQL_URL` | use this server, whose user may create databases, instead of starting one |
 //! | `DLQ_TEST_POSTGRES_BIN` | the folder with the programs of the PostgreSQL to start |
 //! | `DLQ_TEST_MYSQL_ROOT` | what `scripts/unpack-server` has unpacked, to start instead of the machine's MariaDB |
-//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `mysql`, `pgbouncer`; a server that cannot be had fails the test |
+//! | `DLQ_TEST_PGLITE` | the `node_modules` with PGlite and its socket server |
+//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `mysql`, `pgbouncer`, `pglite`; a server that cannot be had fails the test |
 //! | `DLQ_TEST_SKIP` | the same names: the server is not even tried. `sqlite`: stories for every engine leave it out |
 //! | `DLQ_TEST_FRAMEWORKS` | not empty: workers of real frameworks run too (`tests/frameworks`) |
 //!
@@ -27,6 +28,7 @@ mod machine;
 mod mariadb;
 mod mysql;
 mod pgbouncer;
+mod pglite;
 mod postgres;
 pub mod process;
 mod server;
@@ -161,6 +163,11 @@ pub async fn every_server(name: &str) -> Vec<TestDb> {
         databases.push(server.database(name).await);
     }
     databases
+}
+
+/// A PGlite of the test's own for so many clients, who share one session.
+pub fn pglite(clients: usize) -> Option<Server> {
+    start_unless_skipped("pglite", || pglite::start(clients)).map_err(|reason| skip("pglite", &reason)).ok()
 }
 
 type Start = fn() -> Result<Server, String>;

@@ -50,6 +50,11 @@ impl Server {
         TestDb::existing(self.engine, &self.admin_url, db.name())
     }
 
+    /// The only database of a server that has no others.
+    pub fn only_database(&self) -> TestDb {
+        TestDb::existing(self.engine, &self.admin_url, "postgres")
+    }
+
     /// Makes an empty database. `name` only helps to recognise it: each call makes another.
     pub async fn database(&self, name: &str) -> TestDb {
         static COUNT: AtomicU32 = AtomicU32::new(0);
