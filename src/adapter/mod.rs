@@ -12,7 +12,8 @@ mod error;
 mod library;
 mod parse;
 mod privileges;
-
+#[cfg(feature = "redis")]
+pub mod redis;
 mod spec;
 mod table_match;
 mod template;
@@ -52,6 +53,9 @@ pub struct Adapter {
     other_tables: BTreeSet<String>,
     /// What it says for each of the [`DIALECTS`], its variants first.
     specs: [OnceLock<Vec<Spec>>; DIALECTS.len()],
+    /// What a file of a layout in Redis says; `None` for one of a database.
+    #[cfg(feature = "redis")]
+    redis: OnceLock<Option<std::sync::Arc<redis::RedisSpec>>>,
 }
 
 impl Adapter {
@@ -75,7 +79,34 @@ impl Adapter {
             tables: own.collect(),
             other_tables: other_tables.split_whitespace().map(str::to_owned).collect(),
             specs: Default::default(),
+            #[cfg(feature = "redis")]
+            redis: None.into(),
         }
+    }
+
+    /// One of a layout in Redis that is compiled in.
+    #[cfg(feature = "redis")]
+    fn compiled_in_redis(name: &str, text: &str) -> Self {
+        let mut adapter = Self::compiled_in(text, name);
+        adapter.specs = std::array::from_fn(|_| Vec::new().into());
+        adapter.redis = OnceLock::new();
+        adapter
+    }
+
+    /// What the file says of a layout in Redis; `None` when it speaks for databases.
+    #[cfg(feature = "redis")]
+    pub fn redis(&self) -> Option<&redis::RedisSpec> {
+        // What is compiled in can be read in every build whose tests pass, and all else was read before.
+        self.redis.get_or_init(|| parse::redis(&self.text).map(std::sync::Arc::new)).as_deref()
+    }
+
+    /// The words of the engines and databases that the file speaks for.
+    pub fn engines(&self) -> Vec<&'static str> {
+        #[cfg(feature = "redis")]
+        if self.redis().is_some() {
+            return vec!["redis"];
+        }
+        self.dialects().collect()
     }
 
     /// The tables that its layouts have their dead jobs in, in any database.

@@ -20,7 +20,7 @@ use crate::domain::job::State;
 use crate::domain::json::Document;
 
 /// A fault with the byte offset where it stands.
-type LocatedError = (Option<usize>, String);
+pub(super) type LocatedError = (Option<usize>, String);
 
 pub(super) fn adapter(text: &str, origin: Option<PathBuf>) -> Result<Adapter, AdapterError> {
     read(text, &origin).map_err(|(offset, message)| AdapterError {
@@ -31,7 +31,11 @@ pub(super) fn adapter(text: &str, origin: Option<PathBuf>) -> Result<Adapter, Ad
 }
 
 fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
-    let (name, file) = ParsedFile::read(text)?;
+    let mut root = DeTable::parse(text).map_err(fault)?.into_inner();
+    if is_redis(&mut root)? {
+        return read_redis(text, root, origin);
+    }
+    let (name, file) = ParsedFile::read(text, root)?;
     let mut specs: [OnceLock<Vec<Spec>>; DIALECTS.len()] = Default::default();
     for (dialect, slot) in DIALECTS.into_iter().zip(&mut specs) {
         *slot = file.specs(dialect)?.into();
@@ -40,12 +44,56 @@ fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
     let tables: BTreeSet<String> = all().map(|spec| spec.table.clone()).collect();
     let others =
         all().flat_map(other_tables).chain(named_tables(text)).filter(|table| !tables.contains(table)).collect();
-    Ok(Adapter { name, origin: origin.clone(), text: text.to_owned(), tables, other_tables: others, specs })
+    Ok(Adapter {
+        name,
+        origin: origin.clone(),
+        text: text.to_owned(),
+        tables,
+        other_tables: others,
+        specs,
+        #[cfg(feature = "redis")]
+        redis: None.into(),
+    })
+}
+
+/// Takes the key `engine` out of a file, and says whether it is of a layout in Redis.
+fn is_redis(root: &mut DeTable<'_>) -> Result<bool, LocatedError> {
+    let Some(value) = root.remove("engine") else { return Ok(false) };
+    match value.get_ref().as_str() {
+        Some("redis") => Ok(true),
+        Some("sql") => Ok(false),
+        _ => Err((Some(value.span().start), "`engine` is \"sql\" or \"redis\"".to_owned())),
+    }
+}
+
+#[cfg(feature = "redis")]
+fn read_redis(text: &str, mut root: DeTable<'_>, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
+    let name = take_name(&mut root)?;
+    named_notation(&mut root)?;
+    let spec = super::redis::spec(root, text.len())?;
+    let adapter = Adapter::compiled_in_redis(&name, text);
+    Ok(Adapter { origin: origin.clone(), redis: Some(std::sync::Arc::new(spec)).into(), ..adapter })
+}
+
+#[cfg(not(feature = "redis"))]
+fn read_redis(_: &str, root: DeTable<'_>, _: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
+    drop(root);
+    Err((None, "this program was built without Redis: build it with the feature `redis`".to_owned()))
+}
+
+/// What a file of a layout in Redis says that can be read.
+#[cfg(feature = "redis")]
+pub(super) fn redis(text: &str) -> Option<super::redis::RedisSpec> {
+    let mut root = DeTable::parse(text).ok()?.into_inner();
+    is_redis(&mut root).ok()?.then_some(())?;
+    take_name(&mut root).and_then(|_| named_notation(&mut root)).ok()?;
+    super::redis::spec(root, text.len()).ok()
 }
 
 /// What a file that can be read says for one database.
 pub(super) fn specs(text: &str, dialect: &str) -> Vec<Spec> {
-    ParsedFile::read(text).and_then(|(_, file)| file.specs(dialect)).unwrap_or_default()
+    let root = DeTable::parse(text).map_err(fault).map(toml::Spanned::into_inner);
+    root.and_then(|root| ParsedFile::read(text, root)).and_then(|(_, file)| file.specs(dialect)).unwrap_or_default()
 }
 
 /// A file, taken apart.
@@ -64,8 +112,7 @@ struct ParsedFile<'i> {
 
 impl<'i> ParsedFile<'i> {
     /// With its name.
-    fn read(text: &'i str) -> Result<(String, Self), LocatedError> {
-        let mut root = DeTable::parse(text).map_err(fault)?.into_inner();
+    fn read(text: &str, mut root: DeTable<'i>) -> Result<(String, Self), LocatedError> {
         if let Some((at, message)) = unfilled_places(text, &root) {
             return Err((Some(at), message));
         }
@@ -133,7 +180,7 @@ pub(super) fn asked_for(text: &str, dialect: &str, main: bool, misfit: &Misfit) 
 }
 
 /// Where the key at the end of a path stands.
-fn key_at(table: &DeTable<'_>, path: &[&str]) -> Option<usize> {
+pub(super) fn key_at(table: &DeTable<'_>, path: &[&str]) -> Option<usize> {
     let (first, rest) = path.split_first()?;
     let (key, value) = table.iter().find(|(key, _)| key.get_ref() == first)?;
     match rest.is_empty() {
@@ -142,7 +189,7 @@ fn key_at(table: &DeTable<'_>, path: &[&str]) -> Option<usize> {
     }
 }
 
-fn fault(error: Error) -> LocatedError {
+pub(super) fn fault(error: Error) -> LocatedError {
     (error.span().map(|s| s.start), with_suggestion(error.message().trim()))
 }
 

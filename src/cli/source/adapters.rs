@@ -36,7 +36,7 @@ impl<'a> From<&'a Adapter> for AdapterRecord<'a> {
     fn from(adapter: &'a Adapter) -> Self {
         Self {
             name: &adapter.name,
-            databases: adapter.dialects().collect(),
+            databases: adapter.engines(),
             file: adapter.origin.as_ref().map(|path| path.display().to_string()),
         }
     }

@@ -3,6 +3,8 @@
 //! What is made is for reading and filtering; whatever is acted with stays as it was stored. A text that cannot be read
 //! stays as it is, and so does one that is too big or nested too deeply.
 
+#[cfg(feature = "redis")]
+pub mod binary;
 mod php;
 mod yaml;
 
