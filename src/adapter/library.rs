@@ -21,6 +21,20 @@ const BUILT_IN: [&str; 13] = [
     include_str!("../../assets/adapters/laravel.toml"),
 ];
 
+/// The same for layouts in Redis.
+#[cfg(feature = "redis")]
+const REDIS: [&str; 7] = [
+    include_str!("../../assets/adapters/redis/bullmq.toml"),
+    include_str!("../../assets/adapters/redis/sidekiq.toml"),
+    include_str!("../../assets/adapters/redis/rq.toml"),
+    include_str!("../../assets/adapters/redis/dramatiq.toml"),
+    include_str!("../../assets/adapters/redis/chasquimq.toml"),
+    include_str!("../../assets/adapters/redis/asynq.toml"),
+    include_str!("../../assets/adapters/redis/celery.toml"),
+];
+#[cfg(not(feature = "redis"))]
+const REDIS: [&str; 0] = [];
+
 /// What is known of them without reading them, a line each: the name, [`Adapter::tables`], and behind a bar
 /// [`Adapter::other_tables`]. A test holds it against the files, and renews it with `DLQ_TUI_UPDATE_ASSETS=1`.
 const INDEX: &str = include_str!("../../assets/adapters.index");
@@ -28,9 +42,18 @@ const INDEX: &str = include_str!("../../assets/adapters.index");
 /// The notations that an adapter file may name instead of writing its own; each begins with its `name`.
 pub(super) const NOTATIONS: [&str; 1] = [include_str!("../../assets/notations/activejob.toml")];
 
-/// The adapters that are compiled in.
+/// The adapters that are compiled in: those of databases, and those of layouts in Redis.
 pub fn built_in() -> Vec<Adapter> {
-    BUILT_IN.into_iter().zip(INDEX.lines()).map(|(text, line)| Adapter::compiled_in(text, line)).collect()
+    let mut all: Vec<Adapter> =
+        BUILT_IN.into_iter().zip(INDEX.lines()).map(|(text, line)| Adapter::compiled_in(text, line)).collect();
+    all.extend(REDIS.map(|text| Adapter::compiled_in_redis(name_of(text), text)));
+    all
+}
+
+/// The name that a file begins with, below its comment.
+fn name_of(text: &str) -> &str {
+    let name = text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    name.unwrap_or_default()
 }
 
 /// All adapters at hand, and what is wrong with those that cannot be used.
@@ -113,6 +136,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    #[cfg(feature = "redis")]
+    use crate::domain::action::Action;
 
     /// What writes the index.
     const RENEW: &str = "DLQ_TUI_UPDATE_ASSETS=1 cargo test --lib library";
@@ -121,11 +146,15 @@ mod tests {
     fn every_file_of_the_folder_is_compiled_in_and_has_its_line() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/adapters");
         let known = built_in();
-        for path in std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("a file").path()) {
+        let files = |folder: &Path| -> Vec<std::path::PathBuf> {
+            let entries = std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("a file").path());
+            entries.filter(|path| path.is_file()).collect()
+        };
+        for path in files(&folder).into_iter().chain(files(&folder.join("redis"))) {
             let (file, text) = (path.display(), std::fs::read_to_string(&path).expect("a text"));
             assert!(
-                BUILT_IN.contains(&text.as_str()),
-                "{file}: name it in BUILT_IN of src/adapter/library.rs, then run `{RENEW}`"
+                BUILT_IN.contains(&text.as_str()) || REDIS.contains(&text.as_str()),
+                "{file}: name it in BUILT_IN or REDIS of src/adapter/library.rs, then run `{RENEW}`"
             );
             let name = Adapter::parse(&text, None).unwrap_or_else(|e| panic!("{file}: {e}")).name;
             let is_known = known.iter().any(|adapter| adapter.name == name);
@@ -209,6 +238,17 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "redis")]
+    #[test]
+    fn every_adapter_of_redis_reads_and_has_the_name_of_its_file() {
+        for (text, adapter) in REDIS.into_iter().zip(built_in().into_iter().skip(BUILT_IN.len())) {
+            let read = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{}: {e}", name_of(text)));
+            assert_eq!((&read.name, read.engines()), (&adapter.name, vec!["redis"]));
+            assert!(adapter.redis().is_some_and(|spec| spec.verbs.get(Action::Discard).is_some()), "{}", read.name);
+            assert_eq!(adapter.dialects().count(), 0);
+        }
+    }
+
     #[test]
     fn a_variant_says_what_differs_and_is_tried_before_the_rest_of_its_file() {
         let text = BUILT_IN[2].to_owned()
@@ -236,7 +276,7 @@ mod tests {
         let name = Adapter::parse(&own, None).map(|a| a.name).unwrap_or_default();
         let title = library.get(&name).and_then(|a| a.spec("sqlite")).map(|s| s.title.clone());
         assert!(title.is_some_and(|t| t.starts_with("our own ")));
-        assert_eq!(library.adapters.len(), BUILT_IN.len());
+        assert_eq!(library.adapters.len(), BUILT_IN.len() + REDIS.len());
         assert_eq!(library.faults.len(), 1);
         let sentence = library.faults[0].to_string();
         assert!(sentence.ends_with("bad.toml, line 2: unknown key `titel`; did you mean `title`?"), "{sentence}");

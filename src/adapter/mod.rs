@@ -85,12 +85,13 @@ impl Adapter {
     }
 
     /// One of a layout in Redis that is compiled in.
-    #[cfg(feature = "redis")]
     fn compiled_in_redis(name: &str, text: &str) -> Self {
-        let mut adapter = Self::compiled_in(text, name);
-        adapter.specs = std::array::from_fn(|_| Vec::new().into());
-        adapter.redis = OnceLock::new();
-        adapter
+        Self {
+            specs: std::array::from_fn(|_| Vec::new().into()),
+            #[cfg(feature = "redis")]
+            redis: OnceLock::new(),
+            ..Self::compiled_in(text, name)
+        }
     }
 
     /// What the file says of a layout in Redis; `None` when it speaks for databases.

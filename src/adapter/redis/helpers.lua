@@ -37,8 +37,32 @@ local function json_value_end(text, first)
   end
 end
 
--- Where the value of a member of an object begins and ends; nil where the text is no object, or has no such member.
+local decoded_text, decoded
+-- Whether an object has a member; nil where it cannot be decoded.
+local function json_has(text, key)
+  if text ~= decoded_text then
+    local ok, value = pcall(cjson.decode, text)
+    decoded_text, decoded = text, ok and value
+  end
+  if type(decoded) ~= 'table' then return nil end
+  return decoded[key] ~= nil
+end
+
+-- Where the value of a member of an object begins and ends; nil where the text is no object, or has no such member. A name that
+-- stands there once, and is nowhere spelled with escapes, needs no search: to pass over a payload of megabytes would hold up the
+-- server.
 local function json_find(text, key)
+  local quoted = '"' .. key .. '"'
+  local _, behind = string.find(text, quoted, 1, true)
+  if not behind then return nil end
+  local has = json_has(text, key)
+  if has == false then return nil end
+  local is_plain = not string.find(text, '\\u00', 1, true)
+  if has and is_plain and not string.find(text, quoted, behind + 1, true) then
+    local first = string.match(text, '^%s*:%s*()', behind + 1)
+    local last = first and json_value_end(text, first)
+    if last then return first, last end
+  end
   local at = string.match(text, '^%s*{()')
   while at do
     local quote = string.match(text, '^[%s,]*()"', at)
@@ -78,4 +102,21 @@ local function json_remove(text, key)
   before, cut = string.gsub(before, ',%s*$', '')
   if cut == 0 then after = string.gsub(after, '^%s*,%s*', '') end
   return before .. after
+end
+
+-- An instant as ISO 8601 with microseconds, in UTC.
+local function iso_time(ms)
+  local seconds = math.floor(ms / 1000)
+  local days, rest = math.floor(seconds / 86400), seconds % 86400
+  -- Days of a year that begins in March, in cycles of 400 years: leap days come last.
+  local shifted = days + 719468
+  local cycle = math.floor(shifted / 146097)
+  local day = shifted - cycle * 146097
+  local year = math.floor((day - math.floor(day / 1460) + math.floor(day / 36524) - math.floor(day / 146096)) / 365)
+  local of_year = day - (365 * year + math.floor(year / 4) - math.floor(year / 100))
+  local month = math.floor((5 * of_year + 2) / 153)
+  local of_month = of_year - math.floor((153 * month + 2) / 5) + 1
+  local calendar = month < 10 and month + 3 or month - 9
+  return string.format('%04d-%02d-%02dT%02d:%02d:%02d.%06dZ', cycle * 400 + year + (calendar <= 2 and 1 or 0), calendar, of_month,
+    math.floor(rest / 3600), math.floor(rest / 60) % 60, rest % 60, (ms % 1000) * 1000)
 end

@@ -154,7 +154,8 @@ fn verbs(spec: &RedisSpec) -> Result<(), Misplaced> {
     if spec.verbs.recall.is_some() && spec.verbs.replay.is_none() {
         return Err(("verbs/recall".to_owned(), "`verbs.recall` undoes `verbs.replay`, which is not there".to_owned()));
     }
-    if spec.outcome.lua.is_none() && spec.outcome.unknown.is_none() && spec.verbs.replay.is_some() {
+    let is_replayed = spec.verbs.replay.as_ref().is_some_and(|verb| verb.disabled.is_none());
+    if spec.outcome.lua.is_none() && spec.outcome.unknown.is_none() && is_replayed {
         let message = "`outcome` has `lua`, or says with `unknown` why the outcome cannot be known".to_owned();
         return Err(("outcome".to_owned(), message));
     }

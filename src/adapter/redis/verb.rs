@@ -10,7 +10,7 @@ use crate::domain::run_options::Attempts;
 pub const LUA_HELPERS: &str = include_str!("helpers.lua");
 
 /// What a Lua body sees, with what each stands for.
-pub const PARAMETERS: [(&str, &str); 16] = [
+pub const PARAMETERS: [(&str, &str); 18] = [
     ("prefix", "what all keys begin with"),
     ("queue", "the queue of the batch; empty where the layout has none in its keys"),
     ("dead", "the key of the dead set"),
@@ -25,6 +25,8 @@ pub const PARAMETERS: [(&str, &str); 16] = [
     ("attempts", "what becomes of used attempts: `reset` or `once`"),
     ("arguments", "the new arguments as JSON text, in a repair"),
     ("kept_score", "the score at the time of the replay, in `outcome` and in an undo"),
+    ("kept", "the first of `keeps_fields` as it was before the replay, in `outcome`; nil where there is none"),
+    ("cache", "a table that is empty at the start of a batch and kept for all of its jobs"),
     ("skip(word, sentence)", "leaves the job alone: `return skip(\"changed\", \"it runs again\")`"),
     ("fail(sentence)", "leaves the job alone because the data is not as it must be"),
 ];

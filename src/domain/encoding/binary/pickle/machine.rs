@@ -97,13 +97,13 @@ impl<'a> Machine<'a> {
             op::PROTO => self.input.byte().map(|_| ())?,
             op::FRAME => self.input.take(8).map(|_| ())?,
             op::MARK => self.marks.push(std::mem::take(&mut self.stack)),
-            op::POP if self.stack.is_empty() => self.to_mark().map(|_| ())?,
+            op::POP if self.stack.is_empty() => self.since_mark().map(|_| ())?,
             op::POP => self.stack.pop().map(|_| ())?,
-            op::POP_MARK => self.to_mark().map(|_| ())?,
+            op::POP_MARK => self.since_mark().map(|_| ())?,
             op::DUP => self.stack.push(*self.stack.last()?),
             op::EMPTY_LIST | op::EMPTY_TUPLE | op::EMPTY_SET => self.push(Node::List(Vec::new())),
             op::LIST | op::TUPLE | op::FROZENSET => {
-                let items = self.to_mark()?;
+                let items = self.since_mark()?;
                 self.push(Node::List(items));
             }
             op::TUPLE1..=op::TUPLE3 => {
@@ -113,7 +113,7 @@ impl<'a> Machine<'a> {
             }
             op::EMPTY_DICT => self.push(Node::Map(Vec::new())),
             op::DICT => {
-                let members = pairs(&self.to_mark()?)?;
+                let members = pairs(&self.since_mark()?)?;
                 self.push(Node::Map(members));
             }
             op::APPEND => {
@@ -121,7 +121,7 @@ impl<'a> Machine<'a> {
                 self.append(vec![item])?;
             }
             op::APPENDS | op::ADDITEMS => {
-                let items = self.to_mark()?;
+                let items = self.since_mark()?;
                 self.append(items)?;
             }
             op::SETITEM => {
@@ -129,7 +129,7 @@ impl<'a> Machine<'a> {
                 self.set(vec![(key, value)])?;
             }
             op::SETITEMS => {
-                let members = pairs(&self.to_mark()?)?;
+                let members = pairs(&self.since_mark()?)?;
                 self.set(members)?;
             }
             op::PUT | op::BINPUT | op::LONG_BINPUT | op::MEMOIZE => {
@@ -165,14 +165,14 @@ impl<'a> Machine<'a> {
                 self.make(callable, Some(args), Some(named))?;
             }
             op::OBJ => {
-                let mut args = self.to_mark()?;
+                let mut args = self.since_mark()?;
                 let callable = (!args.is_empty()).then(|| args.remove(0))?;
                 let args = self.nodes.add(Node::List(args));
                 self.make(callable, Some(args), None)?;
             }
             op::INST => {
                 let name = format!("{}.{}", self.line()?, self.line()?);
-                let args = self.to_mark()?;
+                let args = self.since_mark()?;
                 let args = self.nodes.add(Node::List(args));
                 self.push(Node::Made(Made { name, args: Some(args), ..Made::default() }));
             }
@@ -214,7 +214,7 @@ impl<'a> Machine<'a> {
     }
 
     /// What was pushed since the last mark.
-    fn to_mark(&mut self) -> Option<Vec<NodeId>> {
+    fn since_mark(&mut self) -> Option<Vec<NodeId>> {
         let below = self.marks.pop()?;
         Some(std::mem::replace(&mut self.stack, below))
     }

@@ -1,3 +1,8 @@
+//! Adapter files and what is read by them; and the entries that real libraries wrote, read without a server.
+
+mod libraries;
+mod recorded;
+
 use super::*;
 use crate::adapter::Adapter;
 use crate::domain::job::JobId;
@@ -89,7 +94,7 @@ fn faults_name_the_line_and_what_was_meant() {
     let outcome = with("unknown = \"Nothing says what became of an order.\"", "");
     assert!(outcome.contains("`outcome` has `lua`, or says with `unknown`"), "{outcome}");
     let missing = with("title = \"our dead orders\"", "");
-    assert_eq!(missing, "missing field `title`");
+    assert_eq!(missing, "the key `title` is missing");
     let scored = with("kind = \"list\"", "kind = \"list\"\nscore = \"ms\"");
     assert!(scored.contains("line 8: `dead.score` is for a zset"), "{scored}");
 }
@@ -119,7 +124,7 @@ fn of_a_hash_only_the_fields_are_read_that_are_needed() {
         };
         spec.commands(wanted, &names).into_iter().map(|(_, command)| shown(command).join(" ")).collect()
     };
-    assert_eq!(sent(Wanted::ROW), ["HMGET p:job:7 tries name"]);
+    assert_eq!(sent(Wanted::ROW), ["HMGET p:job:7 name tries"]);
     assert_eq!(sent(Wanted::Parts(&[crate::adapter::Part::Backtrace])), ["HMGET p:job:7 stacktrace"]);
     assert_eq!(sent(Wanted::Full), ["HGETALL p:job:7"]);
     assert_eq!(sent(Wanted::Parts(&[crate::adapter::Part::Message])), [""; 0]);
