@@ -27,6 +27,12 @@ pub trait Reconcile: Send + Sync {
     /// How a transaction ended that [`Batch::journal`] was told of.
     fn tx_status<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<TxStatus>>;
 
+    /// The jobs on which such a transaction acted, where the source wrote that down along with it; `None` where it does not, or no
+    /// longer knows.
+    fn done_in<'a>(&'a self, _transaction: &'a str, _budget: &'a Budget) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// Those of these jobs that a run moved into the archive beside their table.
     fn archived<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>>;
 }

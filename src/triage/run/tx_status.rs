@@ -73,7 +73,14 @@ impl Reconciler<'_> {
             if jobs.is_empty() {
                 continue;
             }
-            let status = self.context.desk.reconcile()?.tx_status(&name, &self.context.budget).await?;
+            let (reconcile, budget) = (self.context.desk.reconcile()?, &self.context.budget);
+            if let Some(done) = reconcile.done_in(&name, budget).await? {
+                let done: HashSet<JobId> = done.into_iter().collect();
+                let of = |id: &JobId| if done.contains(id) { TxStatus::Committed } else { TxStatus::Undone };
+                jobs.into_iter().for_each(|id| tx_status.add(id.clone(), of(&id)));
+                continue;
+            }
+            let status = reconcile.tx_status(&name, budget).await?;
             jobs.into_iter().for_each(|id| tx_status.add(id, status));
         }
         Ok(tx_status)
