@@ -20,7 +20,7 @@ pub(super) fn connector(
     options: &EngineOptions,
     connect_timeout: Duration,
 ) -> Result<(Box<dyn Connector>, usize, Address)> {
-    let (connector, address): (Box<dyn Connector>, Address) = match target.kind() {
+    let (connector, address): (Box<dyn Connector>, Address) = match target.sql_kind()? {
         DatabaseKind::Postgres => {
             let (servers, wanted) = target.postgres_options()?;
             let address = Address::postgres(target, &servers);

@@ -13,6 +13,8 @@ mod file_identity;
 mod net;
 mod options;
 mod pool;
+#[cfg(feature = "redis")]
+pub(crate) mod redis;
 mod request_size;
 mod retry;
 mod rollback_only;
@@ -188,9 +190,10 @@ impl Engine {
         limits: Option<Limits>,
         statements: impl Future<Output = Vec<Statement>>,
     ) -> Result<Reached> {
+        let dialect = target.sql_kind()?;
         let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
         let (connector, size, address) = connector::connector(target, options, connect_timeout)?;
-        let pool = Arc::new(Pool::new(connector, address, target.kind().word(), size, connect_timeout));
+        let pool = Arc::new(Pool::new(connector, address, dialect.word(), size, connect_timeout));
         let reached = pool
             .bounded(async {
                 let (link, statements) = tokio::join!(pool.connector().first(), statements);
@@ -204,7 +207,7 @@ impl Engine {
             })
             .await;
         let (link, facts, statements, answer) = pool.address().explained(reached).await?;
-        let (dialect, connected, lock_timeout) = (target.kind(), Instant::now(), options.lock_timeout);
+        let (connected, lock_timeout) = (Instant::now(), options.lock_timeout);
         let (place, quickest) = (target.place(), AtomicU64::new(u64::MAX));
         let engine = Self { dialect, facts, place, connected, lock_timeout, quickest, pool };
         Ok(Reached { engine, link, statements, answer })

@@ -64,7 +64,7 @@ pub fn lying(path: &Path) -> io::Result<Lying> {
 /// # Errors
 /// When it cannot be looked for, is of another version, or was made over.
 pub async fn in_source(source: &ConnectedSource, budget: &Budget) -> Result<Option<Ledger>> {
-    let engine = source.engine();
+    let Some(engine) = source.sql() else { return Ok(None) };
     let version = match schema::installed_schema(engine, budget).await {
         Ok(InstalledSchema::Nothing) => return Ok(None),
         Ok(InstalledSchema::Version(version)) => version,

@@ -54,9 +54,9 @@ impl KnownLedger {
 }
 
 impl LedgerLocator {
-    /// The record in the source, where it holds one, beside the operator's own file.
+    /// The record in the source, where it is a database and holds one, beside the operator's own file.
     pub fn new(local: PathBuf, source: Option<ConnectedSource>) -> Self {
-        Self::of(Local::File(local), source.map(|source| Arc::clone(source.engine())))
+        Self::of(Local::File(local), source.and_then(|source| source.sql().cloned()))
     }
 
     /// A record that is known already.

@@ -219,7 +219,7 @@ impl LedgerInstallation {
     /// # Errors
     /// As [`SourceError`] says; also when the record there is of a later version of this program.
     pub async fn plan(source: &ConnectedSource, budget: &Budget) -> Result<Self> {
-        let engine = source.engine();
+        let engine = source.need_sql()?;
         let dialect = engine.kind();
         let from = match installed_schema(engine, budget).await? {
             InstalledSchema::Nothing => 0,
@@ -249,7 +249,7 @@ impl LedgerInstallation {
         if self.statements.is_empty() {
             return Ok(());
         }
-        let mut tx = source.engine().begin(budget).await?;
+        let mut tx = source.need_sql()?.begin(budget).await?;
         for sql in &self.statements {
             tx.execute(&Statement { sql: sql.clone(), binds: Vec::new() }).await?;
         }

@@ -30,6 +30,23 @@ pub struct Found {
 }
 
 impl Found {
+    /// A layout of keys.
+    #[cfg(feature = "redis")]
+    pub(in crate::store) fn of_keys(adapter: &str, title: &str, keys: String, warnings: Vec<String>) -> Self {
+        Self {
+            adapter: adapter.to_owned(),
+            title: title.to_owned(),
+            schema: String::new(),
+            table: keys,
+            variant: 0,
+            unsafe_to_write: None,
+            untold_times: None,
+            warnings,
+            columns: Table::default(),
+            seen: Arc::default(),
+        }
+    }
+
     /// The dead-letter table as it was seen: its columns and indexes.
     pub fn shape(&self) -> &Table {
         &self.columns
@@ -52,6 +69,10 @@ impl Found {
 
     /// Schema and table, as `--store` takes them and pickers show them.
     pub fn label(&self) -> String {
+        if self.schema.is_empty() {
+            // Keys stand in no schema.
+            return self.table.clone();
+        }
         format!("{}.{}", self.schema, self.table)
     }
 

@@ -16,6 +16,8 @@ mod open_options;
 mod page;
 mod plan_facts;
 mod reconcile;
+#[cfg(feature = "redis")]
+mod redis;
 pub mod sql;
 pub mod survey;
 mod token;

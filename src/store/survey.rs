@@ -1,10 +1,13 @@
-//! What a source holds, and how the stores in it are opened, by the scheme of its URL. All schemes are SQL so far.
+//! What a source holds, and how the stores in it are opened, by the scheme of its URL: databases, or Redis.
 
 mod connected_source;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::connected_source::SourceEngine;
+#[cfg(feature = "redis")]
+use super::redis;
 use super::sql::{self, Detection};
 use super::{Budget, Connection, Result, SourceError, Store};
 use crate::adapter::{Adapter, Library, Sample};
@@ -39,8 +42,32 @@ impl Survey {
         destination: &ReplayDestination,
         budget: &Budget,
     ) -> Result<Self> {
+        if target.is_redis() {
+            return Self::connect_redis(target, options, library, budget).await;
+        }
         let (engine, library, detection) = sql::survey(target, options, library, destination, budget).await?;
-        Ok(Self::of(engine, library, detection))
+        Ok(Self::of(Arc::new(engine).into(), library, detection))
+    }
+
+    #[cfg(feature = "redis")]
+    async fn connect_redis(
+        target: &Target,
+        options: &EngineOptions,
+        library: impl Future<Output = Library>,
+        budget: &Budget,
+    ) -> Result<Self> {
+        let (engine, library, found) = redis::survey(target, options, library, budget).await?;
+        Ok(Self::of(Arc::new(engine).into(), library, Detection { found, ..Detection::default() }))
+    }
+
+    #[cfg(not(feature = "redis"))]
+    async fn connect_redis(
+        _: &Target,
+        _: &EngineOptions,
+        _: impl Future<Output = Library>,
+        _: &Budget,
+    ) -> Result<Self> {
+        Err(connected_source::without_redis())
     }
 
     /// What is there now, by the same connections and adapters.
@@ -48,19 +75,30 @@ impl Survey {
     /// # Errors
     /// As [`Survey::connect`].
     pub async fn again(&self, budget: &Budget) -> Result<Self> {
-        let engine = self.source.engine().reconnect(budget).await?;
-        let detection = sql::detect(&engine, &self.library.adapters, budget).await?;
-        Ok(Self::of(engine, self.library.clone(), detection))
+        let (source, detection): (ConnectedSource, Detection) = match self.source.engine() {
+            SourceEngine::Sql(engine) => {
+                let engine = engine.reconnect(budget).await?;
+                let detection = sql::detect(&engine, &self.library.adapters, budget).await?;
+                (Arc::new(engine).into(), detection)
+            }
+            #[cfg(feature = "redis")]
+            SourceEngine::Redis(engine) => {
+                let engine = engine.reconnect(budget).await?;
+                let found = redis::detect(&engine, &self.library.adapters, budget).await?;
+                (Arc::new(engine).into(), Detection { found, ..Detection::default() })
+            }
+        };
+        Ok(Self::of(source, self.library.clone(), detection))
     }
 
     /// Lets nothing be written to the layouts whose adapters are in doubt.
-    fn of(engine: Engine, library: Library, mut detection: Detection) -> Self {
+    fn of(source: ConnectedSource, library: Library, mut detection: Detection) -> Self {
         for found in &mut detection.found {
             if let Some(reason) = library.invalid_file_for(&found.adapter, &found.table) {
                 found.hold_back(reason);
             }
         }
-        Self { source: Arc::new(engine).into(), library, detection }
+        Self { source, library, detection }
     }
 
     /// The layouts that fit.
@@ -83,7 +121,13 @@ impl Survey {
     /// # Errors
     /// When the table does not fit its adapter, or the source fails.
     pub async fn open(&self, found: &Found, options: &OpenOptions, budget: &Budget) -> Result<Arc<dyn Store>> {
-        self.open_over(Arc::clone(self.source.engine()), found, options, budget).await
+        match self.source.engine() {
+            SourceEngine::Sql(engine) => self.open_over(Arc::clone(engine), found, options, budget).await,
+            #[cfg(feature = "redis")]
+            SourceEngine::Redis(engine) => {
+                Ok(Arc::new(redis::open(Arc::clone(engine), self.adapter(found)?, found, options, budget).await?))
+            }
+        }
     }
 
     /// The same over a connection of its own, of which nothing lasts.
@@ -122,7 +166,11 @@ impl Survey {
     /// # Errors
     /// When the source cannot be reached.
     pub async fn connection(&self, budget: &Budget) -> Result<Connection> {
-        sql::connection(self.source.engine(), budget).await
+        match self.source.engine() {
+            SourceEngine::Sql(engine) => sql::connection(engine, budget).await,
+            #[cfg(feature = "redis")]
+            SourceEngine::Redis(engine) => redis::connection(engine, budget).await,
+        }
     }
 
     /// The tables that may hold dead-lettered jobs although no adapter fits.
@@ -130,7 +178,9 @@ impl Survey {
     /// # Errors
     /// When the source cannot be read.
     pub async fn candidates(&self, budget: &Budget) -> Result<Candidates> {
-        sql::candidates(self.source.engine(), &self.library.adapters, budget).await
+        // Keys without an adapter tell too little to name some.
+        let Some(engine) = self.source.sql() else { return Ok(Candidates::default()) };
+        sql::candidates(engine, &self.library.adapters, budget).await
     }
 
     /// Columns and some rows of a table, to draft an adapter from.
@@ -138,7 +188,7 @@ impl Survey {
     /// # Errors
     /// When there is no such table, or the source cannot be read.
     pub async fn sample(&self, table: &str, budget: &Budget) -> Result<Sample> {
-        sql::sample(self.source.engine(), table, budget).await
+        sql::sample(self.source.need_sql()?, table, budget).await
     }
 
     /// Each statement of a layout's adapter, held against the source; replayed jobs go to the table `target` where one is named.
@@ -146,22 +196,24 @@ impl Survey {
     /// # Errors
     /// When the source cannot be read.
     pub async fn check(&self, found: &Found, target: Option<&str>, budget: &Budget) -> Result<Vec<CheckFinding>> {
-        sql::check(self.source.engine(), self.adapter(found)?, found, target, budget).await
+        // What an adapter says of Redis was checked as it was read.
+        let Some(engine) = self.source.sql() else { return Ok(Vec::new()) };
+        sql::check(engine, self.adapter(found)?, found, target, budget).await
     }
 
     /// Why the key of a layout may not be unique, where the catalogue does not tell.
     pub fn untold_key(&self, found: &Found) -> Option<String> {
-        sql::untold_key(self.source.engine(), self.adapter(found).ok()?, found)
+        sql::untold_key(self.source.sql()?, self.adapter(found).ok()?, found)
     }
 
     /// The indexes that a layout wants and does not have, each with what it is for and the statement that makes it.
     pub fn missing_indexes(&self, found: &Found) -> Vec<(String, String)> {
-        self.adapter(found)
-            .map_or_else(|_| Vec::new(), |adapter| sql::missing_indexes(self.source.engine(), adapter, found))
+        let known = self.source.sql().zip(self.adapter(found).ok());
+        known.map_or_else(Vec::new, |(engine, adapter)| sql::missing_indexes(engine, adapter, found))
     }
 
     /// Ends the connection.
     pub async fn close(&self, grace: Duration) {
-        self.source.engine().close(grace).await;
+        self.source.close(grace).await;
     }
 }

@@ -41,7 +41,7 @@ pub struct Cli {
 
 const AFTER_HELP: &str = "\
 Without a command the console opens. The database is, in this order: --url, --source, the variable DATABASE_URL, the \
-variables PGHOST, PGDATABASE and so on, the default source of the config, its only source.
+variables PGHOST, PGDATABASE and so on, the variable REDIS_URL, the default source of the config, its only source.
 
 Exit codes: 0 done, 1 failed, 2 usage or config, 3 partly done, 4 refused or not confirmed, 5 a threshold was passed.";
 
@@ -51,7 +51,7 @@ pub struct Connect {
     /// A source of the config, by name.
     #[arg(long, global = true, value_name = "NAME", conflicts_with = "url", help_heading = "Database")]
     pub source: Option<String>,
-    /// postgres://…, mysql://… or sqlite:PATH, without a password.
+    /// postgres://…, mysql://…, sqlite:PATH or redis://…, without a password.
     #[arg(long, global = true, value_name = "URL", help_heading = "Database")]
     pub url: Option<String>,
     /// The store, where the database holds several: an adapter or a table.

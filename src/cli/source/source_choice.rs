@@ -17,11 +17,12 @@ use crate::store::survey::{ConnectedSource, EngineOptions, NAMING, Target};
 use crate::store::{Budget, SourceError};
 use crate::tui::keys::{Keymap, Misbound};
 
-/// What to print when nothing says which database: five lines.
+/// What to print when nothing says which database.
 const NOWHERE: &str = "\
 no database is configured. Any of these opens one:
   dlq-tui --url postgres://user@host/database    the password from ~/.pgpass or PGPASSWORD
-  DATABASE_URL=…  or  PGHOST=… PGDATABASE=…      the environment, as other tools read it
+  dlq-tui --url redis://host:6379/0              the password from REDISCLI_AUTH
+  DATABASE_URL=…, PGHOST=…, or REDIS_URL=…       the environment, as other tools read it
   dlq-tui --source NAME                          after [sources.NAME] url = \"…\" in the config";
 
 /// The end of [`NOWHERE`]: where the config is, and what works without any.
@@ -108,7 +109,7 @@ impl SourceChoice {
         SourceChoice { config, paths, connect, keys, program: format!("dlq-tui {command}") }
     }
 
-    /// Which database: `--url`, `--source`, `DATABASE_URL`, the `PG*` variables, the config's default or only source.
+    /// Which database: `--url`, `--source`, `DATABASE_URL`, the `PG*` variables, `REDIS_URL`, the config's default or only source.
     ///
     /// # Errors
     /// When nothing says which, or what says so is wrong.
@@ -118,8 +119,8 @@ impl SourceChoice {
             if target.has_password() {
                 return Err(CliError::usage(
                     "a password on the command line can be read by every user of this machine: leave it out of --url \
-                     and put it into ~/.pgpass or PGPASSWORD, for MySQL into MYSQL_PWD, or the whole URL into \
-                     DATABASE_URL, or name the source in the config",
+                     and put it into ~/.pgpass or PGPASSWORD, for MySQL into MYSQL_PWD, for Redis into REDISCLI_AUTH, or the \
+                     whole URL into DATABASE_URL, or name the source in the config",
                 )
                 .into());
             }
@@ -150,10 +151,12 @@ impl SourceChoice {
     /// # Errors
     /// When what it says is wrong.
     pub fn in_environment(&self) -> Result<Option<Origin>> {
-        let [url, parts @ ..] = NAMING;
+        let [url, parts @ .., redis] = NAMING;
         let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let named_by = if is_set(&url) {
             url.to_owned()
+        } else if !parts.iter().any(is_set) {
+            redis.to_owned()
         } else {
             parts.iter().copied().filter(|n| is_set(n)).collect::<Vec<_>>().join(", ")
         };
@@ -291,7 +294,7 @@ impl Origin {
     pub async fn with_asked_password(&self, error: &anyhow::Error) -> Result<Option<Origin>> {
         let wanted = match error.downcast_ref::<SourceError>() {
             Some(SourceError::Refused { code: Some(code), .. } | SourceError::ShutOut { code, .. }) => {
-                matches!(code.as_str(), "28P01" | "1045" | "1698")
+                matches!(code.as_str(), "28P01" | "1045" | "1698" | "NOAUTH")
             }
             _ => false,
         };

@@ -85,7 +85,7 @@ impl Address {
 
     async fn with_peer(&self, error: SourceError) -> SourceError {
         let Some((host, port)) = &self.tcp else { return error };
-        let expected = self.target.kind();
+        let Ok(expected) = self.target.sql_kind() else { return error };
         let sentence = match peer_at(host, *port).await {
             Some(Peer::Database(dialect)) if dialect == expected => return error,
             Some(Peer::Database(dialect)) => {

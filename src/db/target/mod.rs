@@ -1,9 +1,11 @@
 //! What to connect to: read from a URL, the environment, a service file.
 //!
 //! For PostgreSQL the order is libpq's: what the URL says, then the service (`service=` or `PGSERVICE`), then the `PG*`
-//! variables, then `~/.pgpass` for the password. For MySQL it is the URL, then `MYSQL_PWD` for the password.
+//! variables, then `~/.pgpass` for the password. For MySQL it is the URL, then `MYSQL_PWD` for the password. For Redis it is the
+//! URL, then `REDISCLI_AUTH` for the password.
 
 mod passfile;
+pub(crate) mod redis;
 mod server;
 mod service;
 mod session_attrs;
@@ -20,6 +22,7 @@ use sqlx::mysql::MySqlConnectOptions;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
+use self::redis::RedisServer;
 use self::server::Server;
 pub use self::session_attrs::SessionAttrs;
 use crate::db::DatabaseKind;
@@ -37,6 +40,7 @@ enum Kind {
     Postgres(Server),
     Mysql(Server),
     Sqlite { file: PathBuf, create: bool },
+    Redis(RedisServer),
 }
 
 /// How what goes over the wire is protected, as far as we ask for it.
@@ -57,7 +61,7 @@ pub enum Transport {
 }
 
 /// The variables of which any names a database by itself; the first counts before the others.
-pub const NAMING: [&str; 5] = ["DATABASE_URL", "PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"];
+pub const NAMING: [&str; 6] = ["DATABASE_URL", "PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE", "REDIS_URL"];
 
 /// Reads a variable of the environment.
 type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -71,7 +75,7 @@ impl Target {
         Self::read_url(text, &process_env)
     }
 
-    /// What the environment alone says: `DATABASE_URL`, else the `PG*` variables; `None` when it says nothing.
+    /// What the environment alone says: `DATABASE_URL`, else the `PG*` variables, else `REDIS_URL`; `None` when it says nothing.
     ///
     /// # Errors
     /// As [`Target::from_url`].
@@ -85,14 +89,17 @@ impl Target {
     }
 
     fn read_env(env: Env<'_>) -> Result<Option<Self>> {
-        let [url, parts @ ..] = NAMING;
+        let [url, parts @ .., redis] = NAMING;
+        let read = |name: &str, text: &str| {
+            Self::read_url(text, env).map(Some).map_err(|error| SourceError::Input(format!("{name}: {error}")))
+        };
         if let Some(text) = env(url) {
-            return Self::read_url(&text, env).map(Some).map_err(|error| SourceError::Input(format!("{url}: {error}")));
+            return read(url, &text);
         }
         if parts.iter().any(|name| env(name).is_some()) {
             Self::read_url("postgres://", env).map(Some)
         } else {
-            Ok(None)
+            env(redis).map_or(Ok(None), |text| read(redis, &text))
         }
     }
 
@@ -110,17 +117,37 @@ impl Target {
                 Kind::Mysql(Server::mysql(url::parse(&rest).map_err(SourceError::Input)?, env)?)
             }
             "sqlite" | "sqlite3" => sqlite(rest)?,
+            scheme if RedisServer::speaks(scheme) => Kind::Redis(RedisServer::read(scheme, rest, env)?),
             _ => return Err(unsupported(Some(scheme))),
         };
         Ok(Self { kind })
     }
 
     /// Which SQL is spoken there.
-    pub fn kind(&self) -> DatabaseKind {
+    ///
+    /// # Errors
+    /// When none is, as in Redis.
+    pub(crate) fn sql_kind(&self) -> Result<DatabaseKind> {
         match self.kind {
-            Kind::Postgres(_) => DatabaseKind::Postgres,
-            Kind::Mysql(_) => DatabaseKind::Mysql,
-            Kind::Sqlite { .. } => DatabaseKind::Sqlite,
+            Kind::Postgres(_) => Ok(DatabaseKind::Postgres),
+            Kind::Mysql(_) => Ok(DatabaseKind::Mysql),
+            Kind::Sqlite { .. } => Ok(DatabaseKind::Sqlite),
+            Kind::Redis(_) => {
+                Err(SourceError::Input("this is for SQL databases, and the URL names a Redis server".into()))
+            }
+        }
+    }
+
+    /// Whether it is a Redis server.
+    pub fn is_redis(&self) -> bool {
+        matches!(self.kind, Kind::Redis(_))
+    }
+
+    /// The settings of a Redis server, where it is one.
+    pub(crate) fn redis(&self) -> Option<&RedisServer> {
+        match &self.kind {
+            Kind::Redis(server) => Some(server),
+            _ => None,
         }
     }
 
@@ -134,6 +161,7 @@ impl Target {
     pub fn label(&self) -> String {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.label(),
+            Kind::Redis(server) => server.label(),
             Kind::Sqlite { file, .. } => absolute(file).display().to_string(),
         }
     }
@@ -142,6 +170,7 @@ impl Target {
     pub fn user(&self) -> Option<&str> {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.user(),
+            Kind::Redis(server) => server.user.as_deref(),
             Kind::Sqlite { .. } => None,
         }
     }
@@ -150,6 +179,7 @@ impl Target {
     pub fn hosts(&self) -> &[String] {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.hosts(),
+            Kind::Redis(server) => server.hosts(),
             Kind::Sqlite { .. } => &[],
         }
     }
@@ -158,7 +188,7 @@ impl Target {
     pub fn database(&self) -> Option<&str> {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.database(),
-            Kind::Sqlite { .. } => None,
+            Kind::Redis(_) | Kind::Sqlite { .. } => None,
         }
     }
 
@@ -166,6 +196,7 @@ impl Target {
     pub(super) fn place(&self) -> String {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.place(),
+            Kind::Redis(server) => server.place_text(),
             Kind::Sqlite { .. } => self.label(),
         }
     }
@@ -174,6 +205,7 @@ impl Target {
     pub fn transport(&self) -> Transport {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.transport(),
+            Kind::Redis(server) => server.transport(),
             Kind::Sqlite { .. } => Transport::Local,
         }
     }
@@ -182,6 +214,7 @@ impl Target {
     pub fn has_password(&self) -> bool {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.password_in_url,
+            Kind::Redis(server) => server.password_in_url,
             Kind::Sqlite { .. } => false,
         }
     }
@@ -190,6 +223,7 @@ impl Target {
     pub fn is_here(&self) -> bool {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.is_here(),
+            Kind::Redis(server) => server.is_here(),
             Kind::Sqlite { .. } => true,
         }
     }
@@ -198,14 +232,17 @@ impl Target {
     pub fn lacks_password(&self) -> bool {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.lacks_password(),
+            Kind::Redis(server) => server.password.is_none(),
             Kind::Sqlite { .. } => false,
         }
     }
 
     /// The same with another password.
     pub fn with_password(mut self, password: SecretString) -> Self {
-        if let Kind::Postgres(server) | Kind::Mysql(server) = &mut self.kind {
-            server.set_password(password);
+        match &mut self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => server.set_password(password),
+            Kind::Redis(server) => server.password = Some(password),
+            Kind::Sqlite { .. } => {}
         }
         self
     }
@@ -216,7 +253,7 @@ impl Target {
             Kind::Postgres(server) | Kind::Mysql(server) => {
                 server.origins.host.as_deref().filter(|from| *from != "the URL")
             }
-            Kind::Sqlite { .. } => None,
+            Kind::Redis(_) | Kind::Sqlite { .. } => None,
         }
     }
 
@@ -226,7 +263,7 @@ impl Target {
         match &self.kind {
             Kind::Postgres(server) => Some(server.password_story(login, true)),
             Kind::Mysql(server) => Some(server.password_story(login, false)),
-            Kind::Sqlite { .. } => None,
+            Kind::Redis(_) | Kind::Sqlite { .. } => None,
         }
     }
 
@@ -234,7 +271,7 @@ impl Target {
     pub fn password_warning(&self) -> Option<&str> {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.origins.remark.as_deref(),
-            Kind::Sqlite { .. } => None,
+            Kind::Redis(_) | Kind::Sqlite { .. } => None,
         }
     }
 
@@ -242,6 +279,7 @@ impl Target {
     pub fn connect_timeout(&self) -> Option<Duration> {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.connect_timeout,
+            Kind::Redis(server) => server.connect_timeout,
             Kind::Sqlite { .. } => None,
         }
     }
@@ -258,7 +296,7 @@ impl Target {
     pub(super) fn has_certificate(&self) -> bool {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.has_certificate(),
-            Kind::Sqlite { .. } => false,
+            Kind::Redis(_) | Kind::Sqlite { .. } => false,
         }
     }
 
@@ -340,7 +378,7 @@ fn sqlite(rest: &str) -> Result<Kind> {
 }
 
 fn unsupported(scheme: Option<&str>) -> SourceError {
-    let known = "expected postgres://…, mysql://…, mariadb://… or sqlite:path";
+    let known = "expected postgres://…, mysql://…, mariadb://…, sqlite:path or redis://…";
     // A scheme is letters and digits; anything else may be the start of a password.
     match scheme.filter(|s| s.chars().all(|c| c.is_ascii_alphanumeric()) && s.len() <= 12) {
         Some(scheme) => SourceError::Input(format!("{scheme}: is no database URL that is known here: {known}")),
@@ -356,7 +394,8 @@ impl fmt::Display for Target {
 
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Target({} {})", self.kind().word(), self.label())
+        let kind = self.sql_kind().map_or("redis", DatabaseKind::word);
+        write!(f, "Target({kind} {})", self.label())
     }
 }
 

@@ -230,11 +230,11 @@ fn is_in(path: &str, module: &str) -> bool {
 
 /// What names the SQL store or its databases from above it, or in the contract of stores.
 fn uses_of_sql(source: &Source) -> Vec<String> {
-    let is_contract =
-        source.path.starts_with("store/") && !source.path.starts_with("store/sql/") && !source.path.starts_with(SURVEY);
+    let is_engine = ["store/sql/", "store/redis/", SURVEY].iter().any(|engine| source.path.starts_with(engine));
+    let is_contract = source.path.starts_with("store/") && !is_engine;
     let module = source.module();
     let above = ABOVE_STORE.iter().find(|(floor, _)| module.first() == Some(floor)).map(|(_, banned)| *banned);
-    let banned = if is_contract { &["store::sql", "db"] } else { above.unwrap_or_default() };
+    let banned = if is_contract { &["store::sql", "store::redis", "db"] } else { above.unwrap_or_default() };
     let named = named_modules(source).into_iter().map(|path| path.join("::"));
     let named = named.filter(|path| banned.iter().any(|module| is_in(path, module)));
     named.map(|path| format!("src/{} uses {path}", source.path)).collect()

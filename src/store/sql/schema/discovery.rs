@@ -36,7 +36,7 @@ pub async fn survey<A: AsRef<[Adapter]>>(
     destination: &ReplayDestination,
     budget: &Budget,
 ) -> Result<(Engine, A, Detection)> {
-    let db_kind = target.kind();
+    let db_kind = target.sql_kind()?;
     let mut known = None;
     let statements = async {
         let adapters = adapters.await;
