@@ -31,6 +31,8 @@ mod pglite;
 mod plans;
 mod pty;
 mod recipes;
+#[cfg(feature = "redis")]
+mod redis;
 mod repair;
 mod replay_options;
 mod replica;

@@ -16,7 +16,7 @@
 //! | `DLQ_TEST_POSTGRES_BIN` | the folder with the programs of the PostgreSQL to start |
 //! | `DLQ_TEST_MYSQL_ROOT` | what `scripts/unpack-server` has unpacked, to start instead of the machine's MariaDB |
 //! | `DLQ_TEST_PGLITE` | the `node_modules` with PGlite and its socket server |
-//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `mysql`, `pgbouncer`, `pglite`; a server that cannot be had fails the test |
+//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `mysql`, `pgbouncer`, `pglite`, `redis`; a server that cannot be had fails the test |
 //! | `DLQ_TEST_SKIP` | the same names: the server is not even tried. `sqlite`: stories for every engine leave it out |
 //! | `DLQ_TEST_FRAMEWORKS` | not empty: workers of real frameworks run too (`tests/frameworks`) |
 //!
@@ -31,6 +31,7 @@ mod pgbouncer;
 mod pglite;
 mod postgres;
 pub mod process;
+mod redis;
 mod server;
 mod unpacked;
 mod wire;
@@ -41,6 +42,7 @@ use std::time::{Duration, Instant};
 
 pub use database::{Engine, OpenTransaction, TestDb};
 pub use pgbouncer::Pooler;
+pub use redis::RedisServer;
 pub use server::Server;
 pub use wire::{Carries, Said, Wire};
 
@@ -138,6 +140,11 @@ pub fn pgbouncer(db: &TestDb, connections: usize) -> Option<Pooler> {
     pgbouncer::start(db, connections).map_err(|reason| skip("pgbouncer", &reason)).ok()
 }
 
+/// A Redis server of the test's own, with more options; or nothing where there is none.
+pub fn redis(options: &[&str]) -> Option<RedisServer> {
+    start_unless_skipped("redis", || redis::start(options)).map_err(|reason| skip("redis", &reason)).ok()
+}
+
 /// A fresh SQLite database in a temporary folder.
 pub async fn sqlite(name: &str) -> TestDb {
     TestDb::sqlite(name).await
@@ -179,7 +186,7 @@ fn shared(name: &str, variable: &str, engine: Engine, start: Start) -> Result<Se
     }
 }
 
-fn start_unless_skipped(name: &str, start: impl FnOnce() -> Result<Server, String>) -> Result<Server, String> {
+fn start_unless_skipped<T>(name: &str, start: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     if is_listed("DLQ_TEST_SKIP", name) { Err("DLQ_TEST_SKIP names it".to_owned()) } else { start() }
 }
 
