@@ -12,6 +12,7 @@ use super::sql::{self, Detection};
 use super::{Budget, Connection, Result, SourceError, Store};
 use crate::adapter::{Adapter, Library, Sample};
 use crate::db::Engine;
+use crate::db::target::redis_of;
 
 pub use super::found::{Candidates, CheckFinding, Found, NearMiss, Rejected, Renamed};
 pub use super::open_options::{OpenOptions, ReplayDestination};
@@ -42,7 +43,7 @@ impl Survey {
         destination: &ReplayDestination,
         budget: &Budget,
     ) -> Result<Self> {
-        if target.is_redis() {
+        if redis_of(target).is_some() {
             return Self::connect_redis(target, options, library, budget).await;
         }
         let (engine, library, detection) = sql::survey(target, options, library, destination, budget).await?;

@@ -52,7 +52,10 @@ fn seed(server: &RedisServer, n: u64) {
 
 async fn survey(server: &RedisServer, options: EngineOptions) -> Survey {
     let adapter = Adapter::parse(BOARD, None).expect("an adapter");
-    let library = Library { adapters: vec![adapter], faults: Vec::new() };
+    survey_by(server, options, Library { adapters: vec![adapter], faults: Vec::new() }).await
+}
+
+async fn survey_by(server: &RedisServer, options: EngineOptions, library: Library) -> Survey {
     let target = Target::from_url(&server.url()).expect("a URL");
     let none = ReplayDestination::None;
     Survey::connect(&target, &options, ready(library), &none, &budget()).await.expect("a survey")
@@ -106,6 +109,40 @@ async fn it_lives_up_to_the_whole_story() {
         let about = format!("verbs.{verb}");
         let told = chapters.iter().find(|chapter| chapter.about == about).expect("a chapter").verdict.clone();
         assert!(told.clone().expect("right").ends_with("undone, they are as they were"), "{told:?}");
+    }
+}
+
+/// The commands of a file of keys that a library wrote.
+fn recorded(file: &str) -> Vec<Vec<Vec<u8>>> {
+    let path = format!("tests/fixtures/redis/{file}.jsonl");
+    let word = |word: &serde_json::Value| match word["hex"].as_str() {
+        Some(hex) => {
+            (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")).collect()
+        }
+        None => word.as_str().expect("text").as_bytes().to_vec(),
+    };
+    let command = |line: &str| {
+        let words: Vec<serde_json::Value> = serde_json::from_str(line).expect("a command");
+        words.iter().map(word).collect()
+    };
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}")).lines().map(command).collect()
+}
+
+#[tokio::test]
+async fn what_libraries_wrote_is_found_and_lives_up_to_the_story() {
+    let Some(server) = harness::redis(&[]) else { return };
+    for file in ["bullmq", "sidekiq-6", "sidekiq-8", "rq", "dramatiq", "asynq", "chasquimq"] {
+        let open = async || {
+            server.command(&["FLUSHALL"]);
+            server.commands(&recorded(file));
+            let survey = survey_by(&server, EngineOptions::default(), Library::load(None)).await;
+            let found: Vec<&str> = survey.found().iter().map(|found| found.adapter.as_str()).collect();
+            assert_eq!(found, [file.split('-').next().expect("a name")], "{file}");
+            survey.open(&survey.found()[0], &Default::default(), &budget()).await
+        };
+        let chapters = story(open, &budget()).await.expect("a server");
+        let wrong: Vec<_> = chapters.iter().filter(|chapter| chapter.verdict.is_err()).collect();
+        assert!(wrong.is_empty(), "{file}: {wrong:#?}\n{chapters:#?}");
     }
 }
 
@@ -248,6 +285,25 @@ async fn what_a_server_refuses_is_a_sentence_and_no_job_is_touched() {
     let applied = replay().await;
     assert!(applied.broke.is_some() && matches!(applied.outcomes[0].1, JobResult::Failed(_)), "{applied:?}");
     assert_eq!(server.command(&["ZCARD", "board:orders:failed"]).text(), "8");
+}
+
+#[tokio::test]
+async fn only_the_queues_and_keys_are_read_that_the_url_names() {
+    let Some(server) = harness::redis(&[]) else { return };
+    seed(&server, 60);
+    let adapter = Path::new("tests/fixtures/redis/board.toml");
+    let total = |settings: &str| {
+        let user = User::with_url(&format!("{}?{settings}", server.url())).with_adapter(adapter);
+        let ended = user.run(&["stats", "-o", "json"]);
+        match ended.code {
+            0 => serde_json::from_str::<serde_json::Value>(&ended.out).expect("JSON")["total"]["n"].as_u64(),
+            _ => None,
+        }
+    };
+    assert_eq!((total("queues=mail"), total("queues=mail,orders"), total("db=0")), (Some(20), Some(60), Some(60)));
+    server.command(&["RENAME", "board:mail:failed", "other:mail:failed"]);
+    server.command(&["HSET", "other:mail:meta", "v", "1"]);
+    assert_eq!((total("prefix=other"), total("prefix=none")), (Some(20), None));
 }
 
 #[tokio::test]

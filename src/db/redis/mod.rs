@@ -19,8 +19,8 @@ use self::connect::open;
 use self::error_map::source_error;
 pub use self::facts::{ServerFacts, time_of};
 use super::EngineOptions;
-use super::target::Target;
 use super::target::redis::RedisServer;
+use super::target::{Target, redis_of};
 use crate::adapter::redis::Reply;
 use crate::domain::budget::Budget;
 use crate::domain::log;
@@ -28,16 +28,16 @@ use crate::domain::source_error::{Result, SourceError};
 use crate::domain::time::Timestamp;
 
 /// A command: its name, and what follows it.
-pub type Words = Vec<Vec<u8>>;
+pub type CommandWords = Vec<Vec<u8>>;
 
 /// A script, which the server knows by its digest once it has seen it.
 #[derive(Clone, Debug)]
-pub struct Script {
+pub struct LuaScript {
     text: String,
     digest: String,
 }
 
-impl Script {
+impl LuaScript {
     /// A script of this text.
     pub fn new(text: String) -> Self {
         use sha1::{Digest, Sha1};
@@ -67,7 +67,7 @@ impl RedisEngine {
     /// # Errors
     /// When it cannot be reached within the connect timeout, or refuses us.
     pub async fn connect(target: &Target, options: &EngineOptions, budget: &Budget) -> Result<Self> {
-        let Some(server) = target.redis() else {
+        let Some(server) = redis_of(target) else {
             return Err(SourceError::Input("this is for Redis, and the URL names another database".to_owned()));
         };
         let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
@@ -108,6 +108,16 @@ impl RedisEngine {
         &self.place
     }
 
+    /// What keys begin with, where that was said.
+    pub fn prefix(&self) -> Option<&str> {
+        self.server.prefix.as_deref()
+    }
+
+    /// The queues that are meant; none where all are.
+    pub fn queues(&self) -> &[String] {
+        &self.server.queues
+    }
+
     /// The database, by its number.
     pub fn database(&self) -> String {
         format!("db {}", self.server.database)
@@ -123,7 +133,7 @@ impl RedisEngine {
     ///
     /// # Errors
     /// The first fault of any command.
-    pub async fn read(&self, commands: &[Words], budget: &Budget) -> Result<Vec<Reply>> {
+    pub async fn read(&self, commands: &[CommandWords], budget: &Budget) -> Result<Vec<Reply>> {
         self.read_each(commands, budget).await?.into_iter().collect()
     }
 
@@ -131,7 +141,7 @@ impl RedisEngine {
     ///
     /// # Errors
     /// When the server cannot be asked.
-    pub async fn read_each(&self, commands: &[Words], budget: &Budget) -> Result<Vec<Result<Reply>>> {
+    pub async fn read_each(&self, commands: &[CommandWords], budget: &Budget) -> Result<Vec<Result<Reply>>> {
         if commands.is_empty() {
             return Ok(Vec::new());
         }
@@ -150,14 +160,14 @@ impl RedisEngine {
     /// What went wrong, and whether it may have taken effect all the same.
     pub async fn run(
         &self,
-        script: &Script,
+        script: &LuaScript,
         keys: &[Vec<u8>],
         arguments: &[Vec<u8>],
         budget: &Budget,
     ) -> std::result::Result<Reply, (SourceError, bool)> {
         let words = |command: &str, text: &str| {
             let head = [command.into(), text.into(), keys.len().to_string().into_bytes()];
-            head.into_iter().chain(keys.iter().cloned()).chain(arguments.iter().cloned()).collect::<Words>()
+            head.into_iter().chain(keys.iter().cloned()).chain(arguments.iter().cloned()).collect::<CommandWords>()
         };
         let known = words("EVALSHA", &script.digest);
         match self.send_once(known, budget).await? {
@@ -173,7 +183,7 @@ impl RedisEngine {
 
     async fn send_once(
         &self,
-        words: Words,
+        words: CommandWords,
         budget: &Budget,
     ) -> std::result::Result<Result<Reply>, (SourceError, bool)> {
         // Nothing was sent while there is no connection: that much may be tried again.
@@ -182,7 +192,7 @@ impl RedisEngine {
         sent.into_iter().next().ok_or((SourceError::Unreachable("no answer came".to_owned()), true))
     }
 
-    async fn send(&self, commands: &[Words], budget: &Budget) -> Result<Vec<Result<Reply>>> {
+    async fn send(&self, commands: &[CommandWords], budget: &Budget) -> Result<Vec<Result<Reply>>> {
         let mut connection = self.connection(budget).await?;
         let mut pipeline = Pipeline::with_capacity(commands.len());
         pipeline.ignore_errors();

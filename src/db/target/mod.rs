@@ -138,19 +138,6 @@ impl Target {
         }
     }
 
-    /// Whether it is a Redis server.
-    pub fn is_redis(&self) -> bool {
-        matches!(self.kind, Kind::Redis(_))
-    }
-
-    /// The settings of a Redis server, where it is one.
-    pub(crate) fn redis(&self) -> Option<&RedisServer> {
-        match &self.kind {
-            Kind::Redis(server) => Some(server),
-            _ => None,
-        }
-    }
-
     /// Whether the source is a file.
     pub fn is_file(&self) -> bool {
         matches!(self.kind, Kind::Sqlite { .. })
@@ -327,6 +314,14 @@ impl Target {
         }
         let create = *create && reason.is_none();
         Ok((SqliteConnectOptions::new().filename(file).create_if_missing(create), reason))
+    }
+}
+
+/// The settings of a Redis server, where the target is one.
+pub(crate) fn redis_of(target: &Target) -> Option<&RedisServer> {
+    match &target.kind {
+        Kind::Redis(server) => Some(server),
+        _ => None,
     }
 }
 

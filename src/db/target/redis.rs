@@ -9,7 +9,7 @@ use crate::domain::secret::SecretString;
 use crate::domain::source_error::{Result, SourceError};
 
 /// What was read, or a sentence that quotes nothing of the text.
-type Parsed<T> = std::result::Result<T, String>;
+type UrlResult<T> = std::result::Result<T, String>;
 
 /// The variable from which `redis-cli` takes a password.
 const PASSWORD: &str = "REDISCLI_AUTH";
@@ -43,6 +43,10 @@ pub struct RedisServer {
     pub sentinel_password: Option<SecretString>,
     /// Whether it is reached over TLS.
     pub tls: bool,
+    /// What the framework's keys begin with, where that is not what it usually is.
+    pub prefix: Option<String>,
+    /// The queues that are meant, where not all are: keys are not gone through for others.
+    pub queues: Vec<String>,
     pub(super) files: Files,
     pub(super) password_in_url: bool,
     pub(super) connect_timeout: Option<Duration>,
@@ -99,6 +103,8 @@ impl RedisServer {
             password: None,
             sentinel_password: None,
             tls: false,
+            prefix: None,
+            queues: Vec::new(),
             files: Files::default(),
             password_in_url: false,
             connect_timeout: None,
@@ -106,7 +112,7 @@ impl RedisServer {
         }
     }
 
-    fn socket(rest: &str) -> Parsed<Self> {
+    fn socket(rest: &str) -> UrlResult<Self> {
         let (path, _) = rest.split_once('?').unwrap_or((rest, ""));
         let (login, path) = path.rsplit_once('@').map_or(("", path), |(login, path)| (login, path));
         let path = decode(path)?;
@@ -121,7 +127,7 @@ impl RedisServer {
         Ok(server)
     }
 
-    fn servers(scheme: &str, rest: &str) -> Parsed<Self> {
+    fn servers(scheme: &str, rest: &str) -> UrlResult<Self> {
         let parts = parse(rest)?;
         let is_sentinel = scheme.ends_with("sentinel");
         let usual = if is_sentinel { SENTINEL_PORT } else { PORT };
@@ -153,12 +159,14 @@ impl RedisServer {
     }
 
     /// Takes the login and the settings behind the question mark.
-    fn take(&mut self, parts: Parts) -> Parsed<()> {
+    fn take(&mut self, parts: Parts) -> UrlResult<()> {
         self.user = parts.user;
         self.password = parts.password;
         for (key, value) in parts.params {
             match key.as_str() {
                 "db" => self.database = number(&value)?,
+                "prefix" => self.prefix = Some(value),
+                "queues" => self.queues = value.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect(),
                 "user" | "username" => self.user = Some(value),
                 "password" => self.password = Some(SecretString::from(value)),
                 "sentinel_password" => self.sentinel_password = Some(SecretString::from(value)),
@@ -250,7 +258,7 @@ pub struct Certificates {
 }
 
 /// The number of a database.
-fn number(text: &str) -> Parsed<i64> {
+fn number(text: &str) -> UrlResult<i64> {
     let text = text.trim_matches('/');
     if text.is_empty() {
         return Ok(0);
@@ -282,6 +290,11 @@ mod tests {
         let sentinel = read("redis+sentinel://s1,s2:26380/mymaster/1").unwrap();
         assert_eq!(sentinel.label(), "s1:26379,s2:26380/mymaster/1");
         assert_eq!(read("rediss://cache1").unwrap().transport(), Transport::Verified);
+        let named = read("redis://h?prefix=jobs&queues=mail,orders").unwrap();
+        assert_eq!(
+            (named.prefix.as_deref(), named.queues.as_slice()),
+            (Some("jobs"), &["mail".into(), "orders".into()][..])
+        );
         assert!(read("redis://").unwrap().is_here() && !read("redis://cache1").unwrap().is_here());
     }
 

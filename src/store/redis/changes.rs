@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::context::Context;
-use super::count::{Counts, bucket, ordered, recount, score_of};
+use super::context::RedisContext;
+use super::count::{CountMark, bucket, count_recent, ordered, score_of};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::store::{Budget, Changes, Result, Token};
@@ -15,14 +15,14 @@ const RECENT_BUCKETS: i64 = 1;
 
 /// What changed since a poll or a count.
 pub(super) async fn changes(
-    context: &Context,
+    context: &RedisContext,
     since: Option<&Token>,
     counted: (Facet, &Filter),
     budget: &Budget,
 ) -> Result<Changes> {
     ordered(context)?;
     let began = Instant::now();
-    let since: Option<&Counts> = since.and_then(Token::state);
+    let since: Option<&CountMark> = since.and_then(Token::state);
     let totals = context.totals(budget).await?;
     let newest = totals.newest.as_ref().map(|newest| bucket(context, newest.score));
     let start = newest.map_or(i64::MIN, |newest| newest.saturating_sub(RECENT_BUCKETS));
@@ -34,7 +34,7 @@ pub(super) async fn changes(
         let is_little =
             from > i64::MIN && context.since(score_of(context, from), budget).await? <= MOST || totals.n <= MOST;
         let most = usize::try_from(MOST).unwrap_or(usize::MAX);
-        let found = if is_little { recount(context, counted, from, most, budget).await? } else { None };
+        let found = if is_little { count_recent(context, counted, from, most, budget).await? } else { None };
         uncounted = found.is_none();
         cells = found.unwrap_or_default();
     }
@@ -42,7 +42,7 @@ pub(super) async fn changes(
     // What is older than the last poll's newest entry has been counted; a clock that goes back leaves it as it was.
     let next = if uncounted { start } else { start.max(from) };
     Ok(Changes {
-        token: Token::new(Counts { totals, from: next }),
+        token: Token::new(CountMark { totals, from: next }),
         changed: changed && !uncounted,
         uncounted,
         unsettled: false,

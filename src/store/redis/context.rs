@@ -18,7 +18,7 @@ const QUEUES_KNOWN: Duration = Duration::from_secs(30);
 const QUEUES_KNOWN_BY_SCAN: Duration = Duration::from_secs(300);
 
 /// The connection and the layout.
-pub(super) struct Context {
+pub(super) struct RedisContext {
     pub(super) engine: Arc<RedisEngine>,
     pub(super) adapter: Arc<Adapter>,
     pub(super) prefix: String,
@@ -32,7 +32,7 @@ pub(super) struct KnownQueues {
     pub(super) at: Instant,
 }
 
-impl Context {
+impl RedisContext {
     /// What the adapter says.
     ///
     /// # Errors

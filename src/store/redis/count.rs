@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::context::Context;
-use super::entries::Selection;
+use super::context::RedisContext;
+use super::entries::RowSelection;
 use super::totals::Totals;
-use super::walk::{Place, Walk, Way};
+use super::walk::{EntryPlace, EntryWalk, WalkDirection};
 use crate::adapter::Part;
 use crate::adapter::redis::{RawEntry, ScoreTime, SetKind, Wanted};
 use crate::domain::facet::Facet;
@@ -34,7 +34,7 @@ const EXAMPLE: usize = 200;
 
 /// Jobs of one value.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct ValueTally {
     n: u64,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
@@ -42,7 +42,7 @@ pub(super) struct Tally {
     trend: Vec<u32>,
 }
 
-impl Tally {
+impl ValueTally {
     fn add(&mut self, row: &JobRow, facet: Facet, trend_from: Timestamp) {
         self.n += 1;
         self.first = [self.first, row.at].into_iter().flatten().min();
@@ -64,31 +64,31 @@ impl Tally {
 #[derive(Clone, Debug)]
 struct Unfinished {
     start: Totals,
-    place: Option<Place>,
+    place: Option<EntryPlace>,
     looked_at: u64,
-    counted: Counted,
+    counted: FacetCount,
 }
 
 /// What is counted so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counted {
-    values: HashMap<Option<Untrusted>, Tally>,
+pub(super) struct FacetCount {
+    values: HashMap<Option<Untrusted>, ValueTally>,
     /// Jobs of values that are not told apart.
     others: u64,
-    recent: HashMap<(i64, Option<Untrusted>), Tally>,
+    recent: HashMap<(i64, Option<Untrusted>), ValueTally>,
     recent_from: i64,
 }
 
 /// What polls go on from: the dead sets as they were when the count began.
 #[derive(Clone, Debug)]
-pub(super) struct Counts {
+pub(super) struct CountMark {
     pub(super) totals: Totals,
     /// The first bucket that the next poll counts again.
     pub(super) from: i64,
 }
 
 /// A step of a count.
-pub(super) async fn count(context: &Context, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+pub(super) async fn count(context: &RedisContext, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
     match query.accuracy {
         Accuracy::Exact => exact(context, query, budget).await,
         Accuracy::Affordable { .. } | Accuracy::Estimate => {
@@ -107,7 +107,7 @@ pub(super) async fn count(context: &Context, query: HistogramQuery, budget: &Bud
     }
 }
 
-async fn exact(context: &Context, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+async fn exact(context: &RedisContext, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
     let began = Instant::now();
     let resumed = query.resume.as_ref().and_then(Token::state::<Unfinished>).cloned();
     let mut count = match resumed {
@@ -116,18 +116,18 @@ async fn exact(context: &Context, query: HistogramQuery, budget: &Budget) -> Res
             let start = context.totals(budget).await?;
             let newest =
                 start.newest.as_ref().map_or(i64::MAX - RECENT_BUCKETS, |newest| bucket(context, newest.score));
-            let counted = Counted { recent_from: newest.saturating_sub(RECENT_BUCKETS), ..Counted::default() };
+            let counted = FacetCount { recent_from: newest.saturating_sub(RECENT_BUCKETS), ..FacetCount::default() };
             // What comes while the count goes on is for polls.
             Unfinished { place: None, looked_at: 0, counted, start }
         }
     };
-    let walk = Walk::new(context, Way::Down, budget).await?;
+    let walk = EntryWalk::new(context, WalkDirection::Down, budget).await?;
     let reading = Reading::new(context, (query.facet, &query.filter));
     let is_last = loop {
         let mut window = walk.window(count.place.as_ref(), WINDOW).await?;
         reading.rows(&mut window.entries, budget, |raw, row| count.counted.add(context, query.facet, raw, row)).await?;
         count.looked_at += window.entries.len() as u64;
-        count.place = window.entries.last().map(Place::of).or(count.place);
+        count.place = window.entries.last().map(EntryPlace::of).or(count.place);
         if window.is_last || window.entries.is_empty() {
             break true;
         }
@@ -147,7 +147,7 @@ async fn exact(context: &Context, query: HistogramQuery, budget: &Budget) -> Res
     }
     let from = count.counted.recent_from;
     Ok(HistogramStep {
-        token: Some(Token::new(Counts { totals: count.start, from })),
+        token: Some(Token::new(CountMark { totals: count.start, from })),
         recent: cells(&count.counted.recent),
         recent_from: Some(from),
         cost: began.elapsed(),
@@ -155,10 +155,10 @@ async fn exact(context: &Context, query: HistogramQuery, budget: &Budget) -> Res
     })
 }
 
-impl Counted {
-    fn add(&mut self, context: &Context, facet: Facet, raw: &RawEntry, row: &JobRow) {
+impl FacetCount {
+    fn add(&mut self, context: &RedisContext, facet: Facet, raw: &RawEntry, row: &JobRow) {
         let value = facet.value_of(row);
-        let at = bucket(context, Place::of(raw).score);
+        let at = bucket(context, EntryPlace::of(raw).score);
         let trend_from = trend_start(context.clock());
         if at >= self.recent_from && self.recent.len() < MOST_VALUES {
             self.recent.entry((at, value.clone())).or_default().add(row, facet, trend_from);
@@ -172,7 +172,7 @@ impl Counted {
 
     fn histogram(&self, facet: Facet, as_of: Timestamp, progress: Option<f32>) -> Histogram {
         let exactness = if progress.is_some() { Exactness::AtLeast } else { Exactness::Exact };
-        let bar = |(value, tally): (&Option<Untrusted>, &Tally)| Bar {
+        let bar = |(value, tally): (&Option<Untrusted>, &ValueTally)| Bar {
             value: value.clone(),
             count: Count { n: tally.n, exactness },
             first_seen: tally.first,
@@ -195,17 +195,17 @@ fn trend_start(now: Timestamp) -> Timestamp {
 }
 
 /// The bucket of a score: later ones are greater.
-pub(super) fn bucket(context: &Context, score: f64) -> i64 {
+pub(super) fn bucket(context: &RedisContext, score: f64) -> i64 {
     (score * ms_of(context) / BUCKET_MS).floor() as i64
 }
 
 /// The smallest score of a bucket.
-pub(super) fn score_of(context: &Context, bucket: i64) -> f64 {
+pub(super) fn score_of(context: &RedisContext, bucket: i64) -> f64 {
     bucket as f64 * BUCKET_MS / ms_of(context)
 }
 
 /// Milliseconds that one of a score counts.
-fn ms_of(context: &Context) -> f64 {
+fn ms_of(context: &RedisContext) -> f64 {
     let dead = context.spec().map(|spec| (spec.dead.kind, spec.dead.score));
     match dead {
         Ok((SetKind::Stream, _) | (_, ScoreTime::Ms)) => 1.0,
@@ -215,14 +215,14 @@ fn ms_of(context: &Context) -> f64 {
 
 /// Reads of entries what a facet and a filter need.
 pub(super) struct Reading<'c> {
-    context: &'c Context,
-    selection: Selection,
+    context: &'c RedisContext,
+    selection: RowSelection,
     parts: Vec<Part>,
 }
 
 impl<'c> Reading<'c> {
-    pub(super) fn new(context: &'c Context, (facet, filter): (Facet, &Filter)) -> Self {
-        let selection = Selection::new(filter, context.clock());
+    pub(super) fn new(context: &'c RedisContext, (facet, filter): (Facet, &Filter)) -> Self {
+        let selection = RowSelection::new(filter, context.clock());
         let counted: &[Part] = match facet {
             Facet::Error => &[Part::Error],
             Facet::Fingerprint => &[Part::Error, Part::Message],
@@ -258,8 +258,8 @@ impl<'c> Reading<'c> {
 }
 
 /// What polls compare.
-pub(super) fn cells(recent: &HashMap<(i64, Option<Untrusted>), Tally>) -> Vec<Cell> {
-    let cell = |((bucket, value), tally): (&(i64, Option<Untrusted>), &Tally)| Cell {
+pub(super) fn cells(recent: &HashMap<(i64, Option<Untrusted>), ValueTally>) -> Vec<Cell> {
+    let cell = |((bucket, value), tally): (&(i64, Option<Untrusted>), &ValueTally)| Cell {
         bucket: *bucket,
         value: value.clone(),
         n: tally.n,
@@ -271,25 +271,25 @@ pub(super) fn cells(recent: &HashMap<(i64, Option<Untrusted>), Tally>) -> Vec<Ce
 }
 
 /// The cells from a bucket on, as they are now; `None` where there are more jobs in them than a poll reads.
-pub(super) async fn recount(
-    context: &Context,
+pub(super) async fn count_recent(
+    context: &RedisContext,
     (facet, filter): (Facet, &Filter),
     from: i64,
     most: usize,
     budget: &Budget,
 ) -> Result<Option<Vec<Cell>>> {
-    let walk = Walk::new(context, Way::Down, budget).await?;
+    let walk = EntryWalk::new(context, WalkDirection::Down, budget).await?;
     let reading = Reading::new(context, (facet, filter));
     let (mut place, mut looked_at) = (None, 0);
-    let mut counted = Counted { recent_from: from, ..Counted::default() };
+    let mut counted = FacetCount { recent_from: from, ..FacetCount::default() };
     loop {
         let mut window = walk.window(place.as_ref(), WINDOW).await?;
         let found = window.entries.len();
-        window.entries.retain(|raw| bucket(context, Place::of(raw).score) >= from);
+        window.entries.retain(|raw| bucket(context, EntryPlace::of(raw).score) >= from);
         let is_past = window.entries.len() < found;
         reading.rows(&mut window.entries, budget, |raw, row| counted.add(context, facet, raw, row)).await?;
         looked_at += window.entries.len();
-        place = window.entries.last().map(Place::of).or(place);
+        place = window.entries.last().map(EntryPlace::of).or(place);
         if is_past || window.is_last || found == 0 {
             return Ok(Some(cells(&counted.recent)));
         }
@@ -300,7 +300,7 @@ pub(super) async fn recount(
 }
 
 /// Refuses what the order cannot tell.
-pub(super) fn ordered(context: &Context) -> Result<()> {
+pub(super) fn ordered(context: &RedisContext) -> Result<()> {
     match context.spec()?.dead.kind {
         SetKind::Zset | SetKind::Stream => Ok(()),
         _ => Err(SourceError::Layout("dead jobs in lists, hashes and strings cannot be counted yet".to_owned())),

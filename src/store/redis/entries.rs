@@ -1,11 +1,11 @@
 //! Reading what the adapter wants of entries, and finding entries by the ids of jobs.
 
-use super::context::Context;
+use super::context::RedisContext;
 use super::job_id::{JobKey, JobName, score_text};
-use super::walk::{Place, number_of, scored_entries, stream_entries};
+use super::walk::{EntryPlace, number_of, scored_entries, stream_entries};
 use crate::adapter::Part;
 use crate::adapter::redis::{JobReader, RawEntry, Reply, SetKind, Wanted};
-use crate::db::redis::Words;
+use crate::db::redis::CommandWords;
 use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, RowSubject};
 use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::text::Untrusted;
@@ -32,7 +32,7 @@ pub(super) const ROW: &[Part] = &[
 ];
 
 /// A filter as stores take it: dead jobs, unless it asks for states.
-pub(super) struct Selection {
+pub(super) struct RowSelection {
     filter: CompiledFilter,
     is_of_dead: bool,
     /// Whether every dead job passes.
@@ -41,7 +41,7 @@ pub(super) struct Selection {
     pub(super) parts: Vec<Part>,
 }
 
-impl Selection {
+impl RowSelection {
     pub(super) fn new(filter: &Filter, now: Timestamp) -> Self {
         let filter = filter.without_ledger_terms();
         let parts = filter.clauses().iter().flat_map(|clause| parts_of(&clause.key)).copied().collect();
@@ -53,7 +53,7 @@ impl Selection {
         }
     }
 
-    /// Whether a job passes that was read with its [`Selection::parts`].
+    /// Whether a job passes that was read with its [`RowSelection::parts`].
     pub(super) fn lets_in(&self, job: &JobReader<'_>, row: &JobRow) -> bool {
         if self.is_of_dead && row.state != State::Dead {
             return false;
@@ -90,13 +90,14 @@ fn parts_of(key: &Key) -> &'static [Part] {
     }
 }
 
-impl Context {
+impl RedisContext {
     /// Reads what is wanted of each entry.
     pub(super) async fn read(&self, entries: &mut [RawEntry], wanted: Wanted<'_>, budget: &Budget) -> Result<()> {
         let spec = self.spec()?;
         let mut rest = entries;
         while !rest.is_empty() {
-            let (mut commands, mut named, mut taken): (Vec<Words>, Vec<(usize, String)>, usize) = Default::default();
+            let (mut commands, mut named, mut taken): (Vec<CommandWords>, Vec<(usize, String)>, usize) =
+                Default::default();
             for (at, entry) in rest.iter().enumerate() {
                 let id = self.name_of(entry)?;
                 let names = self.names(entry.queue.as_deref().unwrap_or_default(), &id);
@@ -131,7 +132,7 @@ impl Context {
     }
 
     /// A row with its place; `None` where the entry is no dead job.
-    pub(super) fn entry(&self, raw: &RawEntry, wanted: Wanted<'_>, selection: &Selection) -> Result<Option<Entry>> {
+    pub(super) fn entry(&self, raw: &RawEntry, wanted: Wanted<'_>, selection: &RowSelection) -> Result<Option<Entry>> {
         let id = self.id_of(raw)?;
         let job = self.spec()?.job(raw, wanted);
         if !job.is_dead() {
@@ -147,7 +148,7 @@ impl Context {
         let (arguments, backtrace) = (text(Part::Arguments), text(Part::Backtrace));
         let compared =
             has(Part::Backtrace).then(|| Box::new(crate::store::ComparedColumns { backtrace, values: Vec::new() }));
-        let position = Position { key: Some(score_text(Place::of(raw).score)), id };
+        let position = Position { key: Some(score_text(EntryPlace::of(raw).score)), id };
         Ok(Some(Entry { row, position, lineage, arguments, compared }))
     }
 
@@ -172,7 +173,7 @@ impl Context {
     }
 
     /// What finds the entry of a job.
-    fn locating(&self, key: &JobKey) -> Result<Words> {
+    fn locating(&self, key: &JobKey) -> Result<CommandWords> {
         let text = |word: &str| word.as_bytes().to_vec();
         let dead = self.dead_key(&key.queue)?;
         Ok(match (&key.name, self.spec()?.dead.kind) {

@@ -16,10 +16,10 @@ mod write;
 
 use futures_util::future::BoxFuture;
 
-use self::context::Context;
+use self::context::RedisContext;
 use self::entries::ROW;
 pub(super) use self::open::open;
-use self::scan::Scan;
+use self::scan::PageScan;
 pub(super) use self::survey::{connection, detect, survey};
 use self::write::apply::{Applier, BatchMemory};
 use self::write::outcomes;
@@ -40,7 +40,7 @@ const DETAILS_AT_ONCE: usize = 100;
 
 /// A source in Redis, opened through an adapter.
 pub(super) struct RedisStore {
-    context: Context,
+    context: RedisContext,
     batches: BatchMemory,
 }
 
@@ -65,13 +65,13 @@ impl Store for RedisStore {
     }
 
     fn scan<'a>(&'a self, query: PageQuery, mode: ScanMode, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        Box::pin(async move { Scan { context: &self.context, budget }.page(query, mode).await })
+        Box::pin(async move { PageScan { context: &self.context, budget }.page(query, mode).await })
     }
 
     fn fetch<'a>(&'a self, ids: &'a [JobId], what: Projection, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Job>>> {
         Box::pin(async move {
             let mut jobs = Vec::with_capacity(ids.len());
-            let all = entries::Selection::new(&Filter::all(), self.clock());
+            let all = entries::RowSelection::new(&Filter::all(), self.clock());
             for ids in ids.chunks(DETAILS_AT_ONCE) {
                 let found = self.context.locate(ids, budget).await?.into_iter().zip(ids);
                 let (mut raw, ids): (Vec<RawEntry>, Vec<&JobId>) =

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::RedisStore;
 use super::actions::capabilities;
-use super::context::{Context, KnownQueues};
+use super::context::{KnownQueues, RedisContext};
 use super::queues;
 use super::write::apply::BatchMemory;
 use crate::adapter::Adapter;
@@ -41,10 +41,11 @@ pub(in crate::store) async fn open(
                 .to_owned(),
         ));
     }
-    let names = Arc::new(queues::find(&engine, spec, &spec.prefix, budget).await?.names);
+    let prefix = engine.prefix().unwrap_or(&spec.prefix).to_owned();
+    let names = Arc::new(queues::find(&engine, spec, &prefix, budget).await?.names);
     let info = describe(&engine, adapter, spec, found);
-    let context = Context {
-        prefix: spec.prefix.clone(),
+    let context = RedisContext {
+        prefix,
         adapter: Arc::new(adapter.clone()),
         queues: Mutex::new(KnownQueues { names, at: Instant::now() }),
         engine,

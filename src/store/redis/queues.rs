@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::walk::number;
 use crate::adapter::redis::{Names, RedisSpec, Reply};
-use crate::db::redis::{RedisEngine, Words};
+use crate::db::redis::{CommandWords, RedisEngine};
 use crate::store::{Budget, Result};
 
 /// Keys that the server goes through at a time: well below a millisecond of its time.
@@ -28,6 +28,9 @@ pub(super) struct FoundQueues {
 /// Finds the queues of a layout.
 pub(super) async fn find(engine: &RedisEngine, spec: &RedisSpec, prefix: &str, budget: &Budget) -> Result<FoundQueues> {
     let Some(queues) = &spec.queues else { return Ok(FoundQueues { names: vec![String::new()], is_partial: false }) };
+    if !engine.queues().is_empty() {
+        return Ok(FoundQueues { names: engine.queues().to_vec(), is_partial: false });
+    }
     let mut found = FoundQueues::default();
     if let Some(known) = &queues.known {
         let key = known.fill(&Names { prefix, ..Names::default() });
@@ -70,7 +73,7 @@ async fn scan(
 ) -> Result<(Vec<String>, bool)> {
     let (began, mut cursor, mut keys) = (Instant::now(), b"0".to_vec(), Vec::new());
     loop {
-        let mut command: Words = vec![b"SCAN".to_vec(), cursor, b"MATCH".to_vec(), escaped(pattern)];
+        let mut command: CommandWords = vec![b"SCAN".to_vec(), cursor, b"MATCH".to_vec(), escaped(pattern)];
         command.extend(["COUNT", SCANNED_AT_ONCE].map(|word| word.as_bytes().to_vec()));
         if let Some(key_type) = key_type {
             command.extend(["TYPE", key_type].map(|word| word.as_bytes().to_vec()));

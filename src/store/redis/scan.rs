@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::context::Context;
-use super::entries::{ROW, Selection};
+use super::context::RedisContext;
+use super::entries::{ROW, RowSelection};
 use super::job_id::{JobName, score_text};
-use super::walk::{Place, Walk, Way, Window};
+use super::walk::{EntryPlace, EntryWalk, EntryWindow, WalkDirection};
 use crate::adapter::Part;
 use crate::adapter::redis::Wanted;
 use crate::domain::filter::Clause;
@@ -19,22 +19,22 @@ const COHORT_STEP: usize = 2_000;
 const STEP: Duration = Duration::from_millis(150);
 
 /// Reads pages.
-pub(super) struct Scan<'c> {
-    pub(super) context: &'c Context,
+pub(super) struct PageScan<'c> {
+    pub(super) context: &'c RedisContext,
     pub(super) budget: &'c Budget,
 }
 
-impl Scan<'_> {
+impl PageScan<'_> {
     pub(super) async fn page(&self, query: PageQuery, mode: ScanMode) -> Result<Page> {
-        let selection = Selection::new(&query.filter, self.context.clock());
+        let selection = RowSelection::new(&query.filter, self.context.clock());
         let parts = parts(mode, &selection);
         let wanted = Wanted::Parts(&parts);
         if let Some(ids) = named_ids(&query) {
             return self.named(&ids, wanted, &selection, &query).await;
         }
         let is_forward = !matches!(query.cursor, Cursor::End | Cursor::Before(_));
-        let way = if query.sort.descending == is_forward { Way::Down } else { Way::Up };
-        let walk = Walk::new(self.context, way, self.budget).await?;
+        let way = if query.sort.descending == is_forward { WalkDirection::Down } else { WalkDirection::Up };
+        let walk = EntryWalk::new(self.context, way, self.budget).await?;
         let most = match mode {
             ScanMode::Cohort | ScanMode::CohortRows => query.limit.min(COHORT_STEP),
             _ => query.limit,
@@ -44,7 +44,7 @@ impl Scan<'_> {
         let is_last = loop {
             let missing = most.saturating_sub(entries.len());
             let at_once = if selection.is_all { missing.min(COHORT_STEP) } else { FILTERED_AT_ONCE };
-            let Window { entries: mut window, mut is_last } = walk.window(place.as_ref(), at_once.max(1)).await?;
+            let EntryWindow { entries: mut window, mut is_last } = walk.window(place.as_ref(), at_once.max(1)).await?;
             self.context.read(&mut window, wanted, self.budget).await?;
             for raw in &window {
                 if entries.len() == most {
@@ -52,7 +52,7 @@ impl Scan<'_> {
                     break;
                 }
                 looked_at += 1;
-                place = Some(Place::of(raw));
+                place = Some(EntryPlace::of(raw));
                 entries.extend(self.context.entry(raw, wanted, &selection)?);
             }
             if is_last || window.is_empty() || entries.len() >= most || began.elapsed() >= STEP {
@@ -82,7 +82,7 @@ impl Scan<'_> {
         &self,
         ids: &[crate::domain::job::JobId],
         wanted: Wanted<'_>,
-        selection: &Selection,
+        selection: &RowSelection,
         query: &PageQuery,
     ) -> Result<Page> {
         let mut raw: Vec<_> = self.context.locate(ids, self.budget).await?.into_iter().flatten().collect();
@@ -117,7 +117,7 @@ impl Scan<'_> {
     }
 
     /// The place that a cursor names.
-    async fn start(&self, cursor: &Cursor, way: Way) -> Result<Option<Place>> {
+    async fn start(&self, cursor: &Cursor, way: WalkDirection) -> Result<Option<EntryPlace>> {
         let position = match cursor {
             Cursor::Start | Cursor::End => return Ok(None),
             Cursor::After(position) | Cursor::Before(position) => position,
@@ -132,15 +132,15 @@ impl Scan<'_> {
                 match found.flatten() {
                     Some(entry) => entry.member,
                     // It has gone: entries with its score come again rather than not at all.
-                    None if way == Way::Down => vec![u8::MAX; 8],
+                    None if way == WalkDirection::Down => vec![u8::MAX; 8],
                     None => Vec::new(),
                 }
             }
         };
-        Ok(Some(Place { score, queue: key.queue, member }))
+        Ok(Some(EntryPlace { score, queue: key.queue, member }))
     }
 
-    fn position(&self, place: &Place, entries: &[Entry]) -> Result<Position> {
+    fn position(&self, place: &EntryPlace, entries: &[Entry]) -> Result<Position> {
         let raw = crate::adapter::redis::RawEntry {
             queue: Some(place.queue.clone()),
             member: place.member.clone(),
@@ -153,14 +153,14 @@ impl Scan<'_> {
     }
 
     /// The share of all entries that lies behind a walk which has come to a place.
-    async fn share(&self, place: &Place, way: Way) -> Result<f32> {
+    async fn share(&self, place: &EntryPlace, way: WalkDirection) -> Result<f32> {
         let (left, all) = self.context.left_behind(place, way, self.budget).await?;
         Ok(if all == 0 { 1.0 } else { (1.0 - left as f32 / all as f32).clamp(0.0, 1.0) })
     }
 }
 
 /// The parts that a page needs.
-fn parts(mode: ScanMode, selection: &Selection) -> Vec<Part> {
+fn parts(mode: ScanMode, selection: &RowSelection) -> Vec<Part> {
     let more: &[Part] = match mode {
         ScanMode::List | ScanMode::Screen(_) => &[],
         ScanMode::Arguments => &[Part::Arguments],

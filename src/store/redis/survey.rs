@@ -6,7 +6,7 @@ use super::queues;
 use crate::adapter::Adapter;
 use crate::adapter::redis::{Names, RawEntry, RedisSpec, Reply, SetKind, Wanted};
 use crate::db::EngineOptions;
-use crate::db::redis::{RedisEngine, Words, time_of};
+use crate::db::redis::{CommandWords, RedisEngine, time_of};
 use crate::db::target::Target;
 use crate::domain::time::Timestamp;
 use crate::store::found::Found;
@@ -80,10 +80,10 @@ pub(in crate::store) async fn detect(
 
 /// A layout, where its keys are there.
 async fn probe(engine: &RedisEngine, name: &str, spec: &RedisSpec, budget: &Budget) -> Result<Option<Found>> {
-    let prefix = spec.prefix.as_str();
+    let prefix = engine.prefix().unwrap_or(&spec.prefix);
     if !spec.detect.any.is_empty() {
         let key = |key: &crate::adapter::redis::Template| key.fill(&Names { prefix, ..Names::default() });
-        let asking: Vec<Words> = spec.detect.any.keys().map(|k| vec![b"TYPE".to_vec(), key(k)]).collect();
+        let asking: Vec<CommandWords> = spec.detect.any.keys().map(|k| vec![b"TYPE".to_vec(), key(k)]).collect();
         let types = engine.read(&asking, budget).await?;
         let mut wanted = spec.detect.any.values().zip(&types);
         if !wanted.any(|(wanted, is)| is.bytes() == Some(wanted.word().as_bytes())) {
@@ -94,7 +94,7 @@ async fn probe(engine: &RedisEngine, name: &str, spec: &RedisSpec, budget: &Budg
     if queues.names.is_empty() {
         return Ok(None);
     }
-    if !holds_such(engine, spec, &queues.names, budget).await? {
+    if !holds_such(engine, (spec, prefix), &queues.names, budget).await? {
         return Ok(None);
     }
     let warnings = match queues.is_partial {
@@ -107,15 +107,20 @@ async fn probe(engine: &RedisEngine, name: &str, spec: &RedisSpec, budget: &Budg
 }
 
 /// Whether the dead sets are of the right type, and an entry that stands in one of them is of this layout.
-async fn holds_such(engine: &RedisEngine, spec: &RedisSpec, queues: &[String], budget: &Budget) -> Result<bool> {
+async fn holds_such(
+    engine: &RedisEngine,
+    (spec, prefix): (&RedisSpec, &str),
+    queues: &[String],
+    budget: &Budget,
+) -> Result<bool> {
     let text = |word: &str| word.as_bytes().to_vec();
     let wanted = match spec.dead.kind {
         SetKind::Zset => "zset",
         SetKind::Stream => "stream",
-        // Other kinds are refused as they are opened.
-        _ => return Ok(true),
+        // Other kinds cannot be opened yet.
+        _ => return Ok(false),
     };
-    let keys = |queue: &String| spec.dead.key.fill(&Names { prefix: &spec.prefix, queue, id: b"" });
+    let keys = |queue: &String| spec.dead.key.fill(&Names { prefix, queue, id: b"" });
     let keys: Vec<Vec<u8>> = queues.iter().take(PROBED).map(keys).collect();
     let types =
         engine.read(&keys.iter().map(|key| vec![text("TYPE"), key.clone()]).collect::<Vec<_>>(), budget).await?;
@@ -124,7 +129,8 @@ async fn holds_such(engine: &RedisEngine, spec: &RedisSpec, queues: &[String], b
     if fits.is_empty() {
         // Nothing has died yet; a single dead set whose key is not there tells nothing of its layout.
         let is_empty = types.iter().all(|reply| is(reply, "none"));
-        return Ok(is_empty && (spec.queues.is_some() || !spec.detect.any.is_empty()));
+        let are_found = spec.queues.is_some() && engine.queues().is_empty();
+        return Ok(is_empty && (are_found || !spec.detect.any.is_empty()));
     }
     if spec.detect.entry.is_empty() {
         return Ok(true);

@@ -1,10 +1,10 @@
 //! How many entries there are, and where the newest stands: what a server knows without reading any.
 
-use super::context::Context;
+use super::context::RedisContext;
 use super::job_id::score_text;
-use super::walk::{Place, Way, number, scored_entries, stream_entries};
+use super::walk::{EntryPlace, WalkDirection, number, scored_entries, stream_entries};
 use crate::adapter::redis::{RawEntry, SetKind};
-use crate::db::redis::Words;
+use crate::db::redis::CommandWords;
 use crate::domain::time::Timestamp;
 use crate::store::{Budget, Result};
 
@@ -14,17 +14,17 @@ pub(super) struct Totals {
     /// Entries.
     pub(super) n: u64,
     /// The newest of them.
-    pub(super) newest: Option<Place>,
+    pub(super) newest: Option<EntryPlace>,
     /// The server's clock, as far as is known.
     pub(super) at: Timestamp,
 }
 
-impl Context {
+impl RedisContext {
     /// Counts the entries, and looks up the newest one.
     pub(super) async fn totals(&self, budget: &Budget) -> Result<Totals> {
         let (queues, kind) = (self.queues(budget).await?, self.spec()?.dead.kind);
         let text = |word: &str| word.as_bytes().to_vec();
-        let mut commands: Vec<Words> = Vec::new();
+        let mut commands: Vec<CommandWords> = Vec::new();
         for queue in queues.iter() {
             let key = self.dead_key(queue)?;
             commands.extend(match kind {
@@ -39,7 +39,7 @@ impl Context {
             });
         }
         let replies = self.engine.read(&commands, budget).await?;
-        let (mut n, mut newest): (u64, Option<Place>) = (0, None);
+        let (mut n, mut newest): (u64, Option<EntryPlace>) = (0, None);
         for (queue, pair) in queues.iter().zip(replies.chunks(2)) {
             let [count, last] = pair else { continue };
             n = n.saturating_add(u64::try_from(number(count).unwrap_or(0)).unwrap_or(0));
@@ -48,8 +48,8 @@ impl Context {
                 SetKind::Stream => stream_entries(queue, last),
                 _ => scored_entries(queue, last),
             };
-            let last = last.first().map(Place::of);
-            let is_newer = |a: &Place| newest.as_ref().is_none_or(|b| a.compare(b, kind).is_gt());
+            let last = last.first().map(EntryPlace::of);
+            let is_newer = |a: &EntryPlace| newest.as_ref().is_none_or(|b| a.compare(b, kind).is_gt());
             if let Some(last) = last.filter(is_newer) {
                 newest = Some(last);
             }
@@ -58,15 +58,20 @@ impl Context {
     }
 
     /// Entries that a walk has yet to come to, of all.
-    pub(super) async fn left_behind(&self, place: &Place, way: Way, budget: &Budget) -> Result<(u64, u64)> {
+    pub(super) async fn left_behind(
+        &self,
+        place: &EntryPlace,
+        way: WalkDirection,
+        budget: &Budget,
+    ) -> Result<(u64, u64)> {
         let queues = self.queues(budget).await?;
         if self.spec()?.dead.kind == SetKind::Stream {
             return Ok((1, 2));
         }
         let text = |word: &str| word.as_bytes().to_vec();
         let bound = format!("({}", score_text(place.score));
-        let [from, to] = if way == Way::Down { ["-inf", &bound] } else { [bound.as_str(), "+inf"] };
-        let mut commands: Vec<Words> = Vec::new();
+        let [from, to] = if way == WalkDirection::Down { ["-inf", &bound] } else { [bound.as_str(), "+inf"] };
+        let mut commands: Vec<CommandWords> = Vec::new();
         for queue in queues.iter() {
             let key = self.dead_key(queue)?;
             commands.push(vec![text("ZCOUNT"), key.clone(), text(from), text(to)]);
@@ -88,7 +93,7 @@ impl Context {
             return Ok(0);
         }
         let text = |word: &str| word.as_bytes().to_vec();
-        let mut commands: Vec<Words> = Vec::new();
+        let mut commands: Vec<CommandWords> = Vec::new();
         for queue in queues.iter() {
             commands.push(vec![text("ZCOUNT"), self.dead_key(queue)?, text(&score_text(score)), text("+inf")]);
         }

@@ -6,10 +6,10 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::context::Context;
+use super::context::RedisContext;
 use super::job_id::score_text;
 use crate::adapter::redis::{RawEntry, Reply, SetKind};
-use crate::db::redis::Words;
+use crate::db::redis::CommandWords;
 use crate::store::{Budget, Result, SourceError};
 
 /// Entries that are read beyond those asked for, as some of them have the score of the place and stand before it.
@@ -19,14 +19,14 @@ const TRIES: usize = 8;
 
 /// A place in the order.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct EntryPlace {
     /// Score, or milliseconds of a stream id.
     pub(super) score: f64,
     pub(super) queue: String,
     pub(super) member: Vec<u8>,
 }
 
-impl Place {
+impl EntryPlace {
     pub(super) fn of(entry: &RawEntry) -> Self {
         let score = entry.score.unwrap_or_else(|| stream_parts(&entry.member).0 as f64);
         Self { score, queue: entry.queue.clone().unwrap_or_default(), member: entry.member.clone() }
@@ -44,38 +44,38 @@ impl Place {
 
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum WalkDirection {
     /// The greatest score first.
     Down,
     /// The smallest score first.
     Up,
 }
 
-impl Way {
+impl WalkDirection {
     fn turned(self, order: Ordering) -> Ordering {
-        if self == Way::Down { order.reverse() } else { order }
+        if self == WalkDirection::Down { order.reverse() } else { order }
     }
 }
 
 /// Entries in order, and whether the order ends with them.
 #[derive(Debug, Default)]
-pub(super) struct Window {
+pub(super) struct EntryWindow {
     pub(super) entries: Vec<RawEntry>,
     pub(super) is_last: bool,
 }
 
 /// Reads windows of the order.
 #[derive(Clone)]
-pub(super) struct Walk<'c> {
-    context: &'c Context,
+pub(super) struct EntryWalk<'c> {
+    context: &'c RedisContext,
     queues: Arc<Vec<String>>,
     kind: SetKind,
-    way: Way,
+    way: WalkDirection,
     budget: &'c Budget,
 }
 
-impl<'c> Walk<'c> {
-    pub(super) async fn new(context: &'c Context, way: Way, budget: &'c Budget) -> Result<Self> {
+impl<'c> EntryWalk<'c> {
+    pub(super) async fn new(context: &'c RedisContext, way: WalkDirection, budget: &'c Budget) -> Result<Self> {
         let (queues, kind) = (context.queues(budget).await?, context.spec()?.dead.kind);
         match kind {
             SetKind::Zset | SetKind::Stream => Ok(Self { context, queues, kind, way, budget }),
@@ -84,45 +84,45 @@ impl<'c> Walk<'c> {
     }
 
     /// The next entries behind a place, some at least unless the order ends; `None` is the beginning.
-    pub(super) async fn window(&self, from: Option<&Place>, most: usize) -> Result<Window> {
+    pub(super) async fn window(&self, from: Option<&EntryPlace>, most: usize) -> Result<EntryWindow> {
         let asked = most.saturating_add(SLACK);
-        let commands: Vec<Words> =
+        let commands: Vec<CommandWords> =
             self.queues.iter().map(|queue| self.command(queue, from, asked)).collect::<Result<_>>()?;
         let replies = self.context.engine.read(&commands, self.budget).await?;
-        let (mut entries, mut bound, mut is_last): (Vec<RawEntry>, Option<Place>, bool) = (Vec::new(), None, true);
+        let (mut entries, mut bound, mut is_last): (Vec<RawEntry>, Option<EntryPlace>, bool) = (Vec::new(), None, true);
         for (queue, reply) in self.queues.iter().zip(&replies) {
             let mut found = self.entries(queue, reply);
             let mut is_full = found.len() >= asked;
-            let last = found.last().map(Place::of);
-            found.retain(|entry| self.is_behind(&Place::of(entry), from));
+            let last = found.last().map(EntryPlace::of);
+            found.retain(|entry| self.is_behind(&EntryPlace::of(entry), from));
             if let (true, true, Some(from), Some(last)) = (is_full, found.is_empty(), from, &last) {
                 // More entries than a window have the score of the place.
                 (found, is_full) = self.behind_equals(queue, from, last, asked).await?;
             }
             if is_full {
                 is_last = false;
-                let end = found.last().map(Place::of).or(last);
+                let end = found.last().map(EntryPlace::of).or(last);
                 bound = self.first_of(bound, end);
             }
             entries.extend(found);
         }
-        entries.sort_by(|a, b| self.way.turned(Place::of(a).compare(&Place::of(b), self.kind)));
+        entries.sort_by(|a, b| self.way.turned(EntryPlace::of(a).compare(&EntryPlace::of(b), self.kind)));
         // Behind the last entry of a full window there may be more of its queue.
         if let Some(bound) = &bound {
-            entries.retain(|entry| !self.is_behind(&Place::of(entry), Some(bound)));
+            entries.retain(|entry| !self.is_behind(&EntryPlace::of(entry), Some(bound)));
         }
         if entries.len() > most {
             is_last = false;
             entries.truncate(most);
         }
-        Ok(Window { entries, is_last })
+        Ok(EntryWindow { entries, is_last })
     }
 
-    fn is_behind(&self, place: &Place, from: Option<&Place>) -> bool {
+    fn is_behind(&self, place: &EntryPlace, from: Option<&EntryPlace>) -> bool {
         from.is_none_or(|from| self.way.turned(place.compare(from, self.kind)) == Ordering::Greater)
     }
 
-    fn first_of(&self, a: Option<Place>, b: Option<Place>) -> Option<Place> {
+    fn first_of(&self, a: Option<EntryPlace>, b: Option<EntryPlace>) -> Option<EntryPlace> {
         match (a, b) {
             (Some(a), Some(b)) => Some(if self.is_behind(&a, Some(&b)) { b } else { a }),
             (a, b) => a.or(b),
@@ -130,20 +130,20 @@ impl<'c> Walk<'c> {
     }
 
     /// What reads the entries of a queue from a place on, those with the score of the place among them where they may be behind it.
-    fn command(&self, queue: &str, from: Option<&Place>, asked: usize) -> Result<Words> {
+    fn command(&self, queue: &str, from: Option<&EntryPlace>, asked: usize) -> Result<CommandWords> {
         let key = self.context.dead_key(queue)?;
         let text = |word: &str| word.as_bytes().to_vec();
         let is_behind_equals = from.is_some_and(|from| self.way.turned(queue.cmp(&from.queue)) == Ordering::Less);
         if self.kind == SetKind::Stream {
             let bound = from.map(|from| match queue == from.queue {
                 true => format!("({}", String::from_utf8_lossy(&from.member)),
-                false if is_behind_equals && self.way == Way::Down => format!("({}-0", from.score),
+                false if is_behind_equals && self.way == WalkDirection::Down => format!("({}-0", from.score),
                 false if is_behind_equals => format!("({}-{}", from.score, u64::MAX),
                 false => format!("{}", from.score),
             });
             let (name, [start, end]) = match self.way {
-                Way::Down => ("XREVRANGE", [bound.unwrap_or_else(|| "+".to_owned()), "-".to_owned()]),
-                Way::Up => ("XRANGE", [bound.unwrap_or_else(|| "-".to_owned()), "+".to_owned()]),
+                WalkDirection::Down => ("XREVRANGE", [bound.unwrap_or_else(|| "+".to_owned()), "-".to_owned()]),
+                WalkDirection::Up => ("XRANGE", [bound.unwrap_or_else(|| "-".to_owned()), "+".to_owned()]),
             };
             return Ok(vec![text(name), key, text(&start), text(&end), text("COUNT"), text(&asked.to_string())]);
         }
@@ -151,10 +151,10 @@ impl<'c> Walk<'c> {
             true => format!("({}", score_text(from.score)),
             false => score_text(from.score),
         });
-        let (start, end) = if self.way == Way::Down { ("+inf", "-inf") } else { ("-inf", "+inf") };
+        let (start, end) = if self.way == WalkDirection::Down { ("+inf", "-inf") } else { ("-inf", "+inf") };
         let start = bound.unwrap_or_else(|| start.to_owned());
         let mut words = vec![text("ZRANGE"), key, text(&start), text(end), text("BYSCORE")];
-        words.extend((self.way == Way::Down).then(|| text("REV")));
+        words.extend((self.way == WalkDirection::Down).then(|| text("REV")));
         words.extend(["LIMIT", "0", &asked.to_string(), "WITHSCORES"].map(text));
         Ok(words)
     }
@@ -163,13 +163,13 @@ impl<'c> Walk<'c> {
     async fn behind_equals(
         &self,
         queue: &str,
-        from: &Place,
-        last: &Place,
+        from: &EntryPlace,
+        last: &EntryPlace,
         asked: usize,
     ) -> Result<(Vec<RawEntry>, bool)> {
         let (rank, range) = match self.way {
-            Way::Down => ("ZREVRANK", "ZREVRANGE"),
-            Way::Up => ("ZRANK", "ZRANGE"),
+            WalkDirection::Down => ("ZREVRANK", "ZREVRANGE"),
+            WalkDirection::Up => ("ZRANK", "ZRANGE"),
         };
         let key = self.context.dead_key(queue)?;
         let text = |word: &str| word.as_bytes().to_vec();
@@ -193,7 +193,7 @@ impl<'c> Walk<'c> {
             }
             let is_full = found.len() > asked;
             let end = found.last().map(|last| last.member.clone());
-            found.retain(|entry| self.is_behind(&Place::of(entry), Some(from)));
+            found.retain(|entry| self.is_behind(&EntryPlace::of(entry), Some(from)));
             match end {
                 Some(end) if is_full && found.is_empty() => anchor = end,
                 _ => return Ok((found, is_full)),
@@ -259,8 +259,8 @@ fn stream_parts(id: &[u8]) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    fn place(score: f64, queue: &str, member: &str) -> Place {
-        Place { score, queue: queue.to_owned(), member: member.as_bytes().to_vec() }
+    fn place(score: f64, queue: &str, member: &str) -> EntryPlace {
+        EntryPlace { score, queue: queue.to_owned(), member: member.as_bytes().to_vec() }
     }
 
     #[test]

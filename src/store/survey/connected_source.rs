@@ -7,6 +7,7 @@ use super::{EngineOptions, Target};
 use crate::db::Engine;
 #[cfg(feature = "redis")]
 use crate::db::redis::RedisEngine;
+use crate::db::target::redis_of;
 use crate::domain::time::Timestamp;
 use crate::store::sql::install::{Installation, Preset};
 use crate::store::{Budget, Result, SourceError};
@@ -31,7 +32,7 @@ impl ConnectedSource {
     /// # Errors
     /// When the source cannot be reached or refuses us.
     pub async fn connect(target: &Target, options: &EngineOptions, budget: &Budget) -> Result<Self> {
-        if target.is_redis() {
+        if redis_of(target).is_some() {
             return Self::connect_redis(target, options, budget).await;
         }
         tokio::select! {

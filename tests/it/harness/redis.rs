@@ -109,7 +109,7 @@ impl RedisServer {
     }
 
     /// Runs commands in one go; errors are answers.
-    pub fn commands(&self, all: &[Vec<String>]) -> Vec<Answer> {
+    pub fn commands<W: AsRef<[u8]> + Clone + Send + 'static>(&self, all: &[Vec<W>]) -> Vec<Answer> {
         let run = || -> std::io::Result<Vec<Answer>> {
             let mut stream = UnixStream::connect(self.socket())?;
             let sending = {
@@ -126,15 +126,19 @@ impl RedisServer {
 
     fn try_command(&self, words: &[&str]) -> std::io::Result<Answer> {
         let mut stream = UnixStream::connect(self.socket())?;
-        send(&mut stream, &words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())?;
+        send(&mut stream, words)?;
         read(&mut BufReader::new(&mut stream))
     }
 }
 
-fn send(stream: &mut UnixStream, words: &[String]) -> std::io::Result<()> {
-    let mut text = format!("*{}\r\n", words.len());
-    words.iter().for_each(|word| text.push_str(&format!("${}\r\n{word}\r\n", word.len())));
-    stream.write_all(text.as_bytes())
+fn send(stream: &mut UnixStream, words: &[impl AsRef<[u8]>]) -> std::io::Result<()> {
+    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words.iter().map(AsRef::as_ref) {
+        bytes.extend(format!("${}\r\n", word.len()).into_bytes());
+        bytes.extend(word);
+        bytes.extend(b"\r\n");
+    }
+    stream.write_all(&bytes)
 }
 
 fn read(reader: &mut impl BufRead) -> std::io::Result<Answer> {

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::batch_script::{Answer, answers, script};
-use super::copies::Copy;
+use super::batch_script::{ScriptAnswer, answers, script};
+use super::copies::JobCopy;
 use super::reconcile::{EVIDENCE_KEPT, evidence_name};
 use crate::adapter::Part;
 use crate::adapter::redis::{RawEntry, RedisVerb, SetKind, Wanted};
-use crate::db::redis::{Script, Words};
+use crate::db::redis::{CommandWords, LuaScript};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::run_options::Attempts;
-use crate::store::redis::context::Context;
+use crate::store::redis::context::RedisContext;
 use crate::store::redis::job_id::score_text;
-use crate::store::redis::walk::Place;
+use crate::store::redis::walk::EntryPlace;
 use crate::store::{
     Applied, Availability, Batch, Budget, Interrupted, JournalEntry, Result, RowCopies, SourceError, TxMarker,
 };
@@ -45,12 +45,12 @@ struct Task {
     entry: RawEntry,
     arguments: Option<String>,
     /// What was kept of it, where that is put back.
-    kept: Option<Copy>,
+    kept: Option<JobCopy>,
 }
 
 /// Applies one batch.
 pub(crate) struct Applier<'b> {
-    context: &'b Context,
+    context: &'b RedisContext,
     memory: &'b BatchMemory,
     batch: &'b Batch,
     budget: &'b Budget,
@@ -58,7 +58,12 @@ pub(crate) struct Applier<'b> {
 }
 
 impl<'b> Applier<'b> {
-    pub(crate) fn new(context: &'b Context, memory: &'b BatchMemory, batch: &'b Batch, budget: &'b Budget) -> Self {
+    pub(crate) fn new(
+        context: &'b RedisContext,
+        memory: &'b BatchMemory,
+        batch: &'b Batch,
+        budget: &'b Budget,
+    ) -> Self {
         Self { context, memory, batch, budget, applied: Applied::default() }
     }
 
@@ -150,7 +155,7 @@ impl<'b> Applier<'b> {
             match kept.get(id) {
                 _ if entry.is_some() => self.answer(id, JobResult::Skipped(SkipReason::AlreadyThere)),
                 Some(text) if !text.is_empty() => {
-                    let copy = Copy::read(text)?;
+                    let copy = JobCopy::read(text)?;
                     let (name, entry) = (copy.name().to_vec(), copy.entry());
                     tasks.push(Task { id: id.clone(), name, entry, arguments: None, kept: Some(copy) });
                 }
@@ -190,7 +195,7 @@ impl<'b> Applier<'b> {
     /// Runs the script for some jobs of one dead set.
     async fn run(
         &mut self,
-        script: &Script,
+        script: &LuaScript,
         verb: Option<&RedisVerb>,
         tasks: &[Task],
         evidence: &[u8],
@@ -204,9 +209,9 @@ impl<'b> Applier<'b> {
         self.adapt(tasks.len(), self.context.engine.worked(began));
         for (task, answer) in tasks.iter().zip(answers(&reply)) {
             match answer {
-                Answer::Result(result) => self.answer(&task.id, result),
-                Answer::Left => {}
-                Answer::Broke(fault) => {
+                ScriptAnswer::Result(result) => self.answer(&task.id, result),
+                ScriptAnswer::Left => {}
+                ScriptAnswer::Broke(fault) => {
                     let sentence = format!("the server refused a step, and the rest was not tried: {fault}");
                     self.answer(&task.id, JobResult::Failed(sentence.as_str().into()));
                     return Err(crate::db::redis::script_fault(&fault).into());
@@ -232,9 +237,9 @@ impl<'b> Applier<'b> {
             action.word().to_owned(),
             EVIDENCE_KEPT.as_millis().to_string(),
         ];
-        let mut words: Words = head.into_iter().map(String::into_bytes).collect();
+        let mut words: CommandWords = head.into_iter().map(String::into_bytes).collect();
         for task in tasks {
-            let score = score_text(Place::of(&task.entry).score).into_bytes();
+            let score = score_text(EntryPlace::of(&task.entry).score).into_bytes();
             let arguments = task.arguments.clone().unwrap_or_default().into_bytes();
             words.extend([
                 task.id.as_str().as_bytes().to_vec(),
@@ -282,7 +287,7 @@ impl<'b> Applier<'b> {
     async fn drop_spent(&self) {
         let spent = std::mem::take(&mut *self.spent());
         if !spent.is_empty() {
-            let command: Words = std::iter::once(b"DEL".to_vec()).chain(spent).collect();
+            let command: CommandWords = std::iter::once(b"DEL".to_vec()).chain(spent).collect();
             // It ends by itself otherwise.
             drop(self.context.engine.read(&[command], self.budget).await);
         }

@@ -1,7 +1,7 @@
 //! The script that does a batch: what the adapter says of one job, for each of them, with the evidence of what was done.
 
 use crate::adapter::redis::{LUA_HELPERS, Reply};
-use crate::db::redis::Script;
+use crate::db::redis::LuaScript;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::text::{Clean, Untrusted};
 
@@ -11,13 +11,13 @@ const FRAME: &str = include_str!("batch_script.lua");
 const NO_BODY: &str = "  return 'done'";
 
 /// The script of a verb.
-pub(crate) fn script(body: Option<&str>) -> Script {
-    Script::new(FRAME.replace("--HELPERS--", LUA_HELPERS).replace("--BODY--", body.unwrap_or(NO_BODY)))
+pub(crate) fn script(body: Option<&str>) -> LuaScript {
+    LuaScript::new(FRAME.replace("--HELPERS--", LUA_HELPERS).replace("--BODY--", body.unwrap_or(NO_BODY)))
 }
 
 /// What the script answered for a job.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum ScriptAnswer {
     /// It is settled.
     Result(JobResult),
     /// Its steps failed, and the script went on with none of the jobs behind it.
@@ -27,20 +27,20 @@ pub(crate) enum Answer {
 }
 
 /// The answers for the jobs of a script, in their order.
-pub(crate) fn answers(reply: &Reply) -> Vec<Answer> {
+pub(crate) fn answers(reply: &Reply) -> Vec<ScriptAnswer> {
     let Reply::List(answers) = reply else { return Vec::new() };
     answers.iter().map(answer).collect()
 }
 
-fn answer(reply: &Reply) -> Answer {
-    let Reply::List(words) = reply else { return Answer::Left };
+fn answer(reply: &Reply) -> ScriptAnswer {
+    let Reply::List(words) = reply else { return ScriptAnswer::Left };
     let word = |at: usize| words.get(at).and_then(Reply::bytes).map(String::from_utf8_lossy).unwrap_or_default();
     match word(0).as_ref() {
-        "d" => Answer::Result(JobResult::Done),
-        "s" => Answer::Result(JobResult::Skipped(skipped(&word(1), &word(2)))),
-        "f" => Answer::Result(JobResult::Failed(Untrusted::new(word(1).into_owned()))),
-        "b" => Answer::Broke(word(1).into_owned()),
-        _ => Answer::Left,
+        "d" => ScriptAnswer::Result(JobResult::Done),
+        "s" => ScriptAnswer::Result(JobResult::Skipped(skipped(&word(1), &word(2)))),
+        "f" => ScriptAnswer::Result(JobResult::Failed(Untrusted::new(word(1).into_owned()))),
+        "b" => ScriptAnswer::Broke(word(1).into_owned()),
+        _ => ScriptAnswer::Left,
     }
 }
 
@@ -88,10 +88,10 @@ mod tests {
             words(&["l"]),
         ]);
         let told = answers(&reply);
-        assert_eq!(told[0], Answer::Result(JobResult::Done));
-        assert_eq!(told[1], Answer::Result(JobResult::Skipped(SkipReason::Changed)));
-        assert_eq!(told[2], Answer::Result(JobResult::Skipped(SkipReason::Unfit("its parent runs".into()))));
-        assert_eq!(told[3..], [Answer::Broke("WRONGTYPE".into()), Answer::Left]);
+        assert_eq!(told[0], ScriptAnswer::Result(JobResult::Done));
+        assert_eq!(told[1], ScriptAnswer::Result(JobResult::Skipped(SkipReason::Changed)));
+        assert_eq!(told[2], ScriptAnswer::Result(JobResult::Skipped(SkipReason::Unfit("its parent runs".into()))));
+        assert_eq!(told[3..], [ScriptAnswer::Broke("WRONGTYPE".into()), ScriptAnswer::Left]);
     }
 
     #[test]

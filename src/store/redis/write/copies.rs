@@ -5,10 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::adapter::redis::{RawEntry, Reply};
-use crate::db::redis::Words;
-use crate::store::redis::context::Context;
+use crate::db::redis::CommandWords;
+use crate::store::redis::context::RedisContext;
 use crate::store::redis::job_id::score_text;
-use crate::store::redis::walk::{Place, number};
+use crate::store::redis::walk::{EntryPlace, number};
 use crate::store::{Budget, Result, SourceError};
 
 /// Jobs whose keys are copied at a time.
@@ -16,7 +16,7 @@ const AT_ONCE: usize = 200;
 
 /// A copy, as it stands in the ledger. Bytes are base64.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Copy {
+pub(crate) struct JobCopy {
     queue: String,
     id: Bytes,
     member: Bytes,
@@ -46,7 +46,7 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-impl Copy {
+impl JobCopy {
     /// What was kept.
     ///
     /// # Errors
@@ -101,14 +101,14 @@ impl Copy {
 
 /// A copy that has yet to get what was read: the names of its keys, and of its fields with their hashes.
 struct Unfilled {
-    copy: Copy,
+    copy: JobCopy,
     keys: Vec<Vec<u8>>,
     fields: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-impl Context {
+impl RedisContext {
     /// Copies of these jobs, in their order.
-    pub(crate) async fn copies(&self, entries: &[RawEntry], budget: &Budget) -> Result<Vec<Copy>> {
+    pub(crate) async fn copies(&self, entries: &[RawEntry], budget: &Budget) -> Result<Vec<JobCopy>> {
         let mut copies = Vec::with_capacity(entries.len());
         for entries in entries.chunks(AT_ONCE) {
             let (mut commands, mut bare) = (Vec::new(), Vec::new());
@@ -136,7 +136,7 @@ impl Context {
     }
 
     /// A copy of the entry alone, with the names of what belongs to it, which the commands read.
-    fn copied(&self, entry: &RawEntry, commands: &mut Vec<Words>) -> Result<Unfilled> {
+    fn copied(&self, entry: &RawEntry, commands: &mut Vec<CommandWords>) -> Result<Unfilled> {
         let (dead, id) = (&self.spec()?.dead, self.name_of(entry)?);
         let queue = entry.queue.clone().unwrap_or_default();
         let names = self.names(&queue, &id);
@@ -148,8 +148,8 @@ impl Context {
             commands.push(vec![b"PTTL".to_vec(), key.clone()]);
         }
         commands.extend(fields.iter().map(|(key, field)| vec![b"HGET".to_vec(), key.clone(), field.clone()]));
-        let score = score_text(Place::of(entry).score);
-        let copy = Copy { queue, id: Bytes(id), member: Bytes(entry.member.clone()), score, ..Copy::default() };
+        let score = score_text(EntryPlace::of(entry).score);
+        let copy = JobCopy { queue, id: Bytes(id), member: Bytes(entry.member.clone()), score, ..JobCopy::default() };
         Ok(Unfilled { copy, keys, fields })
     }
 }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_copy_reads_back_as_it_was_whatever_bytes_it_holds() {
-        let copy = Copy {
+        let copy = JobCopy {
             queue: "orders".into(),
             id: Bytes(vec![0xff]),
             member: Bytes(b"7".to_vec()),
@@ -168,9 +168,9 @@ mod tests {
             keys: vec![(Bytes(b"k".to_vec()), 0, Bytes(vec![0, 10, 13]))],
             fields: vec![(Bytes(b"h".to_vec()), Bytes(b"7".to_vec()), Bytes(b"{}".to_vec()))],
         };
-        assert_eq!(Copy::read(&copy.to_json()).unwrap(), copy);
+        assert_eq!(JobCopy::read(&copy.to_json()).unwrap(), copy);
         assert_eq!(copy.entry().score, Some(1_795_795_178.014_000_2));
         assert_eq!(copy.words().len(), 1 + 3 + 1 + 3);
-        assert!(Copy::read("{\"id\":7}").is_err());
+        assert!(JobCopy::read("{\"id\":7}").is_err());
     }
 }

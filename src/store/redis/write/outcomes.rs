@@ -1,14 +1,14 @@
 //! Where replayed jobs have got to, as the adapter's script tells it.
 
 use super::batch_script::outcome_words;
-use super::copies::Copy;
+use super::copies::JobCopy;
 use crate::adapter::redis::{LUA_HELPERS, RawEntry, Reply, Wanted};
-use crate::db::redis::{Script, Words};
+use crate::db::redis::{CommandWords, LuaScript};
 use crate::domain::error_text;
 use crate::domain::job::JobId;
 use crate::domain::outcome::{ObservedOutcome, ReplayOutcome};
 use crate::domain::text::Untrusted;
-use crate::store::redis::context::Context;
+use crate::store::redis::context::RedisContext;
 use crate::store::redis::job_id::{JobName, score_text};
 use crate::store::{Budget, Result};
 
@@ -40,7 +40,7 @@ return answers
 
 /// What is told of each of these jobs.
 pub(crate) async fn outcomes(
-    context: &Context,
+    context: &RedisContext,
     ids: &[JobId],
     kept: &[(JobId, String)],
     budget: &Budget,
@@ -48,7 +48,7 @@ pub(crate) async fn outcomes(
     let spec = context.spec()?;
     let unknown = |id: &JobId| (id.clone(), ObservedOutcome::from(ReplayOutcome::Unknown));
     let Some(body) = &spec.outcome.lua else { return Ok(ids.iter().map(unknown).collect()) };
-    let script = Script::new(FRAME.replace("--HELPERS--", LUA_HELPERS).replace("--BODY--", body.get_ref()));
+    let script = LuaScript::new(FRAME.replace("--HELPERS--", LUA_HELPERS).replace("--BODY--", body.get_ref()));
     let form = context.ids()?;
     let mut asked: Vec<(String, &JobId, [Vec<u8>; 4])> = Vec::new();
     let mut told = Vec::with_capacity(ids.len());
@@ -57,7 +57,7 @@ pub(crate) async fn outcomes(
             told.push(unknown(id));
             continue;
         };
-        let copy = kept.iter().find(|(of, _)| of == id).and_then(|(_, text)| Copy::read(text).ok());
+        let copy = kept.iter().find(|(of, _)| of == id).and_then(|(_, text)| JobCopy::read(text).ok());
         let words = match (copy, key.name) {
             (Some(copy), _) => {
                 let score = copy.entry().score.map(score_text).unwrap_or_default();
@@ -74,7 +74,7 @@ pub(crate) async fn outcomes(
     for same in asked.chunk_by(|a, b| a.0 == b.0) {
         for part in same.chunks(AT_ONCE) {
             let queue = part.first().map(|(queue, ..)| queue.clone()).unwrap_or_default();
-            let mut words: Words = vec![context.prefix.clone().into_bytes(), queue.clone().into_bytes()];
+            let mut words: CommandWords = vec![context.prefix.clone().into_bytes(), queue.clone().into_bytes()];
             words.extend(part.iter().flat_map(|(_, _, words)| words.clone()));
             let reply = context.engine.run(&script, &[context.dead_key(&queue)?], &words, budget).await;
             let Reply::List(answers) = reply.map_err(|(error, _)| error)? else { continue };
@@ -98,7 +98,7 @@ fn error_class(text: &str) -> String {
 }
 
 /// Names the error class of jobs that died again, as the list shows it.
-async fn died_of(context: &Context, told: &mut [(JobId, ObservedOutcome)], budget: &Budget) -> Result<()> {
+async fn died_of(context: &RedisContext, told: &mut [(JobId, ObservedOutcome)], budget: &Budget) -> Result<()> {
     let is_dead = |outcome: &ObservedOutcome| matches!(outcome.outcome, ReplayOutcome::DiedAgain(_));
     let ids: Vec<JobId> = told.iter().filter(|(_, outcome)| is_dead(outcome)).map(|(id, _)| id.clone()).collect();
     let wanted = Wanted::Parts(&[crate::adapter::Part::Error]);

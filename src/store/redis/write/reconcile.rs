@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::copies::Copy;
+use super::copies::JobCopy;
 use crate::adapter::Part;
 use crate::adapter::redis::{Reply, Wanted};
-use crate::db::redis::Words;
+use crate::db::redis::CommandWords;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -32,7 +32,7 @@ fn began(name: &str) -> Option<Timestamp> {
 
 impl RedisStore {
     async fn evidence(&self, name: &str, budget: &Budget) -> Result<Option<Vec<JobId>>> {
-        let commands: [Words; 2] = [vec![b"HKEYS".to_vec(), name.into()], vec![b"TIME".to_vec()]];
+        let commands: [CommandWords; 2] = [vec![b"HKEYS".to_vec(), name.into()], vec![b"TIME".to_vec()]];
         let replies = self.context.engine.read(&commands, budget).await?;
         let now = replies.get(1).and_then(crate::db::redis::time_of).unwrap_or_else(|| self.context.clock());
         let done: Vec<JobId> = match replies.first() {
@@ -85,10 +85,11 @@ impl Reconcile for RedisStore {
             let found = self.context.locate(&ids, budget).await?;
             let mut same = Vec::new();
             for ((id, text), entry) in kept.iter().zip(found) {
-                let copy = Copy::read(text)?;
+                let copy = JobCopy::read(text)?;
                 let Some(entry) = entry.filter(|entry| *entry == copy.entry()) else { continue };
                 drop(entry);
-                let asking: Vec<Words> = copy.key_names().map(|key| vec![b"EXISTS".to_vec(), key.to_vec()]).collect();
+                let asking: Vec<CommandWords> =
+                    copy.key_names().map(|key| vec![b"EXISTS".to_vec(), key.to_vec()]).collect();
                 let there = self.context.engine.read(&asking, budget).await?;
                 if there.iter().all(|reply| reply.bytes() == Some(b"1")) {
                     same.push(id.clone());
