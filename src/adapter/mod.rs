@@ -9,6 +9,7 @@
 mod draft;
 mod draft_check;
 mod error;
+mod key_places;
 mod library;
 mod parse;
 mod privileges;
@@ -98,7 +99,7 @@ impl Adapter {
     #[cfg(feature = "redis")]
     pub fn redis(&self) -> Option<&redis::RedisSpec> {
         // What is compiled in can be read in every build whose tests pass, and all else was read before.
-        self.redis.get_or_init(|| parse::redis(&self.text).map(std::sync::Arc::new)).as_deref()
+        self.redis.get_or_init(|| redis::read_again(&self.text).map(std::sync::Arc::new)).as_deref()
     }
 
     /// The words of the engines and databases that the file speaks for.
@@ -140,7 +141,7 @@ impl Adapter {
     /// The line (from 1) of the file that asks a database for what a table lacks; `None` where no line does by itself.
     pub fn line_of(&self, dialect: &str, misfit: &Misfit) -> Option<usize> {
         let main = self.variants(dialect).iter().any(|spec| spec.table == misfit.table);
-        parse::asked_for(&self.text, dialect, main, misfit).map(|offset| self.line(offset))
+        key_places::asked_for(&self.text, dialect, main, misfit).map(|offset| self.line(offset))
     }
 
     /// The line (from 1) that a place in the text lies on.

@@ -12,9 +12,11 @@ use super::draft_check::unfilled_places;
 use super::error::{line_of, with_suggestion};
 use super::library::NOTATIONS;
 use super::privileges::named_tables;
+#[cfg(feature = "redis")]
+use super::redis::read as read_redis;
 use super::spec::{Field, FieldKind, Keep, MessageSpec, Spec, Undo, Verb, VerbStep};
 use super::template::{PLACEHOLDERS, unknown_hole};
-use super::{Adapter, AdapterError, DIALECTS, Misfit, Needs};
+use super::{Adapter, AdapterError, DIALECTS, Needs};
 use crate::domain::action::Action;
 use crate::domain::job::State;
 use crate::domain::json::Document;
@@ -57,7 +59,7 @@ fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
 }
 
 /// Takes the key `engine` out of a file, and says whether it is of a layout in Redis.
-fn is_redis(root: &mut DeTable<'_>) -> Result<bool, LocatedError> {
+pub(super) fn is_redis(root: &mut DeTable<'_>) -> Result<bool, LocatedError> {
     let Some(value) = root.remove("engine") else { return Ok(false) };
     match value.get_ref().as_str() {
         Some("redis") => Ok(true),
@@ -66,28 +68,10 @@ fn is_redis(root: &mut DeTable<'_>) -> Result<bool, LocatedError> {
     }
 }
 
-#[cfg(feature = "redis")]
-fn read_redis(text: &str, mut root: DeTable<'_>, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
-    let name = take_name(&mut root)?;
-    named_notation(&mut root)?;
-    let spec = super::redis::spec(root, text.len())?;
-    let adapter = Adapter::compiled_in_redis(&name, text);
-    Ok(Adapter { origin: origin.clone(), redis: Some(std::sync::Arc::new(spec)).into(), ..adapter })
-}
-
 #[cfg(not(feature = "redis"))]
 fn read_redis(_: &str, root: DeTable<'_>, _: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
     drop(root);
     Err((None, "this program was built without Redis: build it with the feature `redis`".to_owned()))
-}
-
-/// What a file of a layout in Redis says that can be read.
-#[cfg(feature = "redis")]
-pub(super) fn redis(text: &str) -> Option<super::redis::RedisSpec> {
-    let mut root = DeTable::parse(text).ok()?.into_inner();
-    is_redis(&mut root).ok()?.then_some(())?;
-    take_name(&mut root).and_then(|_| named_notation(&mut root)).ok()?;
-    super::redis::spec(root, text.len()).ok()
 }
 
 /// What a file that can be read says for one database.
@@ -161,34 +145,6 @@ fn other_tables(spec: &Spec) -> BTreeSet<String> {
     spec.detect.tables.keys().chain(along).cloned().chain(Needs::of(spec).tables()).collect()
 }
 
-/// Where a file asks for what a table lacks: in a database's own section, or for all. `main` is the dead-letter table.
-pub(super) fn asked_for(text: &str, dialect: &str, main: bool, misfit: &Misfit) -> Option<usize> {
-    let root = DeTable::parse(text).ok()?.into_inner();
-    let own: [&[&str]; 2] = [&[dialect], &[]];
-    own.into_iter().find_map(|section| {
-        let mut path = section.to_vec();
-        match (main, &misfit.column) {
-            (true, Some(column)) => path.extend(["detect", "columns", column]),
-            (true, None) => path.push("table"),
-            (false, column) => {
-                path.extend(["detect", "tables", &misfit.table]);
-                path.extend(column.as_deref());
-            }
-        }
-        key_at(&root, &path)
-    })
-}
-
-/// Where the key at the end of a path stands.
-pub(super) fn key_at(table: &DeTable<'_>, path: &[&str]) -> Option<usize> {
-    let (first, rest) = path.split_first()?;
-    let (key, value) = table.iter().find(|(key, _)| key.get_ref() == first)?;
-    match rest.is_empty() {
-        true => Some(key.span().start),
-        false => key_at(value.get_ref().as_table()?, rest),
-    }
-}
-
 pub(super) fn fault(error: Error) -> LocatedError {
     (error.span().map(|s| s.start), with_suggestion(error.message().trim()))
 }
@@ -202,7 +158,7 @@ fn in_dialect((offset, message): LocatedError, dialect: &str, spoken: usize) -> 
     }
 }
 
-fn take_name(root: &mut DeTable<'_>) -> Result<String, LocatedError> {
+pub(super) fn take_name(root: &mut DeTable<'_>) -> Result<String, LocatedError> {
     let Some(value) = root.remove("name") else {
         return Err((None, "missing `name`".to_owned()));
     };
@@ -240,7 +196,7 @@ fn take_variants<'i>(root: &mut DeTable<'i>) -> Result<Vec<(Vec<&'static str>, D
 }
 
 /// Puts the rules of a notation that comes with the console where a file only names it.
-fn named_notation(root: &mut DeTable<'_>) -> Result<(), LocatedError> {
+pub(super) fn named_notation(root: &mut DeTable<'_>) -> Result<(), LocatedError> {
     let Some(value) = root.get_mut("notation") else { return Ok(()) };
     let Some(name) = value.get_ref().as_str() else { return Ok(()) };
     // Its places are those of another text: whatever is wrong there is said of the name.

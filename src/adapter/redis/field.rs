@@ -8,7 +8,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use crate::adapter::Part;
-use crate::domain::encoding::binary::{Chain, Step};
+use crate::domain::encoding::binary::{Chain, DecodeStep};
 
 /// The read that stands for the entry of the dead set itself.
 pub(super) const ENTRY: &str = "entry";
@@ -40,13 +40,13 @@ pub struct FieldSource {
     pub value: Option<String>,
     /// Only where another path has this value.
     #[serde(default)]
-    pub when: Option<Condition>,
+    pub when: Option<PathTest>,
     /// Which element of an array.
     #[serde(default)]
     pub pick: Option<Pick>,
     /// Which part of an error text or a backtrace.
     #[serde(default)]
-    pub cut: Option<Cut>,
+    pub cut: Option<TextCut>,
     /// What is added to a whole number.
     #[serde(default)]
     pub add: i64,
@@ -62,7 +62,7 @@ fn entry() -> String {
 /// A test of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Condition {
+pub struct PathTest {
     /// A path into the same read.
     pub path: String,
     /// The text that must stand there.
@@ -82,7 +82,7 @@ pub enum Pick {
 /// Which part of a text a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cut {
+pub enum TextCut {
     /// The error class, where an error text or a backtrace names one.
     Class,
     /// The message behind the error class.
@@ -193,7 +193,7 @@ impl<'de> Deserialize<'de> for Chains {
                 let (mut steps, mut chains) = (Vec::new(), Vec::new());
                 while let Some(item) = seq.next_element::<OneOrChain>()? {
                     match item {
-                        OneOrChain::Step(step) => steps.push(step),
+                        OneOrChain::One(step) => steps.push(step),
                         OneOrChain::Chain(chain) => chains.push(chain),
                     }
                 }
@@ -209,7 +209,7 @@ impl<'de> Deserialize<'de> for Chains {
 }
 
 enum OneOrChain {
-    Step(Step),
+    One(DecodeStep),
     Chain(Chain),
 }
 
@@ -224,7 +224,7 @@ impl<'de> Deserialize<'de> for OneOrChain {
             }
 
             fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
-                Step::deserialize(serde::de::value::StrDeserializer::new(word)).map(OneOrChain::Step)
+                DecodeStep::deserialize(serde::de::value::StrDeserializer::new(word)).map(OneOrChain::One)
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {

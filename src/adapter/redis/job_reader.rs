@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDateTime};
 
-use super::field::{Condition, ENTRY, FieldSource};
+use super::field::{ENTRY, FieldSource, PathTest};
 use super::{
-    Cut, FieldValue, Pick, RawEntry, ReadKind, ReadSpec, RedisField, RedisSpec, Reply, ScoreTime, SetKind, Wanted,
+    FieldValue, Pick, RawEntry, ReadKind, ReadSpec, RedisField, RedisSpec, Reply, ScoreTime, SetKind, TextCut, Wanted,
 };
 use crate::adapter::Part;
-use crate::domain::encoding::binary::{Chain, Value, decode_first};
+use crate::domain::encoding::binary::{Chain, DecodedValue, decode_first};
 use crate::domain::error_text;
 use crate::domain::job::lineage::stored_form;
 use crate::domain::job::{JobDetail, JobId, JobRow, MESSAGE_HEAD, State};
@@ -29,8 +29,8 @@ pub struct JobReader<'a> {
     spec: &'a RedisSpec,
     entry: &'a RawEntry,
     wanted: Wanted<'a>,
-    own: OnceCell<Option<Value>>,
-    decoded: BTreeMap<&'a str, OnceCell<Option<Value>>>,
+    own: OnceCell<Option<DecodedValue>>,
+    decoded: BTreeMap<&'a str, OnceCell<Option<DecodedValue>>>,
 }
 
 impl RedisSpec {
@@ -44,7 +44,7 @@ impl RedisSpec {
 impl JobReader<'_> {
     /// Whether the entry is a dead job: some layouts keep other jobs under the same keys.
     pub fn is_dead(&self) -> bool {
-        let meets = |only: &Condition| self.meets(ENTRY, only);
+        let meets = |only: &PathTest| self.meets(ENTRY, only);
         self.spec.dead.only.as_ref().is_none_or(meets)
     }
 
@@ -124,7 +124,7 @@ impl JobReader<'_> {
         let hashes = hashes.map(|(name, _)| (name.as_str(), self.decoded_read(name)));
         let own = (self.spec.dead.kind == SetKind::Stream).then(|| (ENTRY, self.own_value()));
         for (read, value) in hashes.chain(own) {
-            let Some(Value::Map(members)) = value else { continue };
+            let Some(DecodedValue::Map(members)) = value else { continue };
             for (key, value) in members {
                 let Some(Ok(name)) = key.clone().into_text() else { continue };
                 if !self.is_part(read, &name) && !out.iter().any(|(known, _)| *known == name) {
@@ -194,35 +194,35 @@ impl JobReader<'_> {
     }
 
     /// An object of several paths; `None` where nothing stands at any of them.
-    fn object(&self, source: &FieldSource) -> Option<Value> {
-        let members: Vec<(Value, Value)> = source
+    fn object(&self, source: &FieldSource) -> Option<DecodedValue> {
+        let members: Vec<(DecodedValue, DecodedValue)> = source
             .object
             .iter()
-            .filter_map(|(name, path)| Some((Value::Text(name.clone()), self.value(&source.from, Some(path))?)))
+            .filter_map(|(name, path)| Some((DecodedValue::Text(name.clone()), self.value(&source.from, Some(path))?)))
             .collect();
-        (!members.is_empty()).then_some(Value::Map(members))
+        (!members.is_empty()).then_some(DecodedValue::Map(members))
     }
 
-    fn meets(&self, from: &str, condition: &Condition) -> bool {
+    fn meets(&self, from: &str, condition: &PathTest) -> bool {
         let text = self.value(from, Some(&condition.path)).and_then(untrusted);
         text.is_some_and(|text| text.exact() == condition.is)
     }
 
     /// What stands at a path of a read.
-    fn value(&self, from: &str, path: Option<&str>) -> Option<Value> {
+    fn value(&self, from: &str, path: Option<&str>) -> Option<DecodedValue> {
         let whole = match from {
             ENTRY => self.own_value(),
-            "score" => return self.entry.score.map(|score| Value::Number(score.to_string())),
-            "queue" => return self.entry.queue.clone().map(Value::Text),
-            "member" => return Some(Value::Bytes(self.entry.member.clone())),
+            "score" => return self.entry.score.map(|score| DecodedValue::Number(score.to_string())),
+            "queue" => return self.entry.queue.clone().map(DecodedValue::Text),
+            "member" => return Some(DecodedValue::Bytes(self.entry.member.clone())),
             read => self.decoded_read(read),
         }?;
         match (path, whole) {
             (None, whole) => Some(whole.clone()),
             // The names of fields may have dots.
-            (Some(path), Value::Map(members)) if self.is_fields(from) => members
+            (Some(path), DecodedValue::Map(members)) if self.is_fields(from) => members
                 .iter()
-                .find(|(key, _)| matches!(key, Value::Bytes(name) if name == path.as_bytes()))
+                .find(|(key, _)| matches!(key, DecodedValue::Bytes(name) if name == path.as_bytes()))
                 .map(|(_, value)| value.clone()),
             (Some(path), whole) => whole.at(path),
         }
@@ -236,7 +236,7 @@ impl JobReader<'_> {
         }
     }
 
-    fn own_value(&self) -> Option<&Value> {
+    fn own_value(&self) -> Option<&DecodedValue> {
         let read = || match (&self.entry.fields, self.spec.dead.kind) {
             (Some(fields), SetKind::Stream) => Some(fields_value(fields.clone())),
             (Some(fields), _) => decoded(&fields.first()?.1, &self.spec.dead.decode.0),
@@ -245,12 +245,12 @@ impl JobReader<'_> {
         self.own.get_or_init(read).as_ref()
     }
 
-    fn decoded_read(&self, name: &str) -> Option<&Value> {
+    fn decoded_read(&self, name: &str) -> Option<&DecodedValue> {
         let (name, read) = self.spec.reads.get_key_value(name)?;
         self.decoded.get(name.as_str())?.get_or_init(|| self.read(name, read)).as_ref()
     }
 
-    fn read(&self, name: &str, read: &ReadSpec) -> Option<Value> {
+    fn read(&self, name: &str, read: &ReadSpec) -> Option<DecodedValue> {
         if let ReadKind::Within(of, path) = &read.kind {
             let bytes = self.value(of, path.as_deref())?.into_bytes()?;
             return decoded(&bytes, &read.decode);
@@ -274,12 +274,12 @@ impl JobReader<'_> {
 }
 
 /// Bytes without a way to decode them are what they are.
-fn decoded(bytes: &[u8], chains: &[Chain]) -> Option<Value> {
-    if chains.is_empty() { Some(Value::Bytes(bytes.to_vec())) } else { decode_first(bytes, chains) }
+fn decoded(bytes: &[u8], chains: &[Chain]) -> Option<DecodedValue> {
+    if chains.is_empty() { Some(DecodedValue::Bytes(bytes.to_vec())) } else { decode_first(bytes, chains) }
 }
 
 /// A hash: all of it, or the fields that were asked for.
-fn hash(reply: &Reply, names: Option<Vec<String>>) -> Option<Value> {
+fn hash(reply: &Reply, names: Option<Vec<String>>) -> Option<DecodedValue> {
     let Reply::List(items) = reply else { return None };
     let fields: Vec<(Vec<u8>, Vec<u8>)> = match names {
         None => pairs(items).collect(),
@@ -295,28 +295,30 @@ fn pairs(items: &[Reply]) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
     items.as_chunks::<2>().0.iter().filter_map(|[name, value]| Some((name.bytes()?.to_vec(), value.bytes()?.to_vec())))
 }
 
-fn fields_value(fields: Vec<(Vec<u8>, Vec<u8>)>) -> Value {
-    Value::Map(fields.into_iter().map(|(name, value)| (Value::Bytes(name), Value::Bytes(value))).collect())
+fn fields_value(fields: Vec<(Vec<u8>, Vec<u8>)>) -> DecodedValue {
+    DecodedValue::Map(
+        fields.into_iter().map(|(name, value)| (DecodedValue::Bytes(name), DecodedValue::Bytes(value))).collect(),
+    )
 }
 
-fn untrusted(value: Value) -> Option<Untrusted> {
+fn untrusted(value: DecodedValue) -> Option<Untrusted> {
     value.into_text().map(|text| text.map_or_else(Untrusted::from_bytes, Untrusted::new))
 }
 
 /// JSON: as it was written, or of what was decoded. Text that is no JSON stays as it is.
-fn json(value: Value) -> Option<Untrusted> {
+fn json(value: DecodedValue) -> Option<Untrusted> {
     match value {
-        Value::Null => None,
-        Value::Bytes(bytes) => Some(Untrusted::from_bytes(bytes)),
+        DecodedValue::Null => None,
+        DecodedValue::Bytes(bytes) => Some(Untrusted::from_bytes(bytes)),
         value => Some(Untrusted::new(value.to_json())),
     }
 }
 
-fn cut_text(text: &str, cut: Cut) -> Option<&str> {
+fn cut_text(text: &str, cut: TextCut) -> Option<&str> {
     match cut {
-        Cut::Class => error_text::cut(text).class,
-        Cut::Message => Some(error_text::cut(text).message),
-        Cut::Call => text.split_once('(').map(|(name, _)| name),
+        TextCut::Class => error_text::cut(text).class,
+        TextCut::Message => Some(error_text::cut(text).message),
+        TextCut::Call => text.split_once('(').map(|(name, _)| name),
     }
     .filter(|cut| !cut.is_empty())
 }

@@ -15,10 +15,10 @@ mod tests;
 mod verb;
 
 pub use entry::{RawEntry, Reply};
-pub use field::{Cut, FieldSource, FieldValue, Pick, RedisField, RedisFields};
+pub use field::{FieldSource, FieldValue, Pick, RedisField, RedisFields, TextCut};
 pub use job_reader::JobReader;
-pub(super) use parse::spec;
-pub use read::{Command, ReadKind, ReadSpec, Wanted};
+pub(super) use parse::{read, read_again};
+pub use read::{ReadCommand, ReadKind, ReadSpec, Wanted};
 pub use spec::{DeadSet, KeyType, OutcomeSpec, QueueSpec, RedisDetect, RedisSpec, ScoreTime, SetKind};
 pub use template::{Names, Template};
 pub use verb::{LUA_HELPERS, PARAMETERS, RedisVerb, RedisVerbs};

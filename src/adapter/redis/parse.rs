@@ -1,16 +1,41 @@
 //! Reads and validates a file with `engine = "redis"`.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use super::field::{ENTRY, OWN, RedisField};
 use super::{FieldValue, ReadKind, RedisSpec, ScoreTime, SetKind};
-use crate::adapter::Part;
-use crate::adapter::parse::{LocatedError, fault, key_at};
+use crate::adapter::key_places::key_at;
+use crate::adapter::parse::{LocatedError, fault, is_redis, named_notation, take_name};
+use crate::adapter::{Adapter, Part};
+
+/// An adapter, of a file whose key `engine` was taken out.
+pub(in crate::adapter) fn read(
+    text: &str,
+    mut root: DeTable<'_>,
+    origin: &Option<PathBuf>,
+) -> Result<Adapter, LocatedError> {
+    let name = take_name(&mut root)?;
+    named_notation(&mut root)?;
+    let spec = spec(root, text.len())?;
+    let adapter = Adapter::compiled_in_redis(&name, text);
+    Ok(Adapter { origin: origin.clone(), redis: Some(Arc::new(spec)).into(), ..adapter })
+}
+
+/// What a file of a layout in Redis says that can be read.
+pub(in crate::adapter) fn read_again(text: &str) -> Option<RedisSpec> {
+    let mut root = DeTable::parse(text).ok()?.into_inner();
+    is_redis(&mut root).ok()?.then_some(())?;
+    take_name(&mut root).and_then(|_| named_notation(&mut root)).ok()?;
+    spec(root, text.len()).ok()
+}
 
 /// What a file says, but for its name and its engine. `length` is that of its text, in bytes.
-pub(in crate::adapter) fn spec(root: DeTable<'_>, length: usize) -> Result<RedisSpec, LocatedError> {
+fn spec(root: DeTable<'_>, length: usize) -> Result<RedisSpec, LocatedError> {
     let places = root.clone();
     let spec = RedisSpec::deserialize(Deserializer::from(Spanned::new(0..length, root))).map_err(|e| {
         // A missing key has no place of its own.

@@ -117,12 +117,12 @@ impl Wanted<'_> {
 
 /// A command that reads one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct ReadCommand {
     /// Its words, as they are sent.
     pub args: Vec<Vec<u8>>,
 }
 
-impl Command {
+impl ReadCommand {
     fn new(name: &str, key: Vec<u8>, rest: impl IntoIterator<Item = Vec<u8>>) -> Self {
         Self { args: [name.as_bytes().to_vec(), key].into_iter().chain(rest).collect() }
     }
@@ -143,22 +143,22 @@ struct HashParts {
 impl RedisSpec {
     /// The commands that read what is wanted of a job, with the name of each read. A read that nothing wanted needs is left
     /// out; of a hash only the fields that are needed are read.
-    pub fn commands(&self, wanted: Wanted<'_>, names: &Names<'_>) -> Vec<(&str, Command)> {
+    pub fn commands(&self, wanted: Wanted<'_>, names: &Names<'_>) -> Vec<(&str, ReadCommand)> {
         let mut commands = Vec::new();
         for (name, read) in &self.reads {
             let Some(parts) = self.wanted_of(name, wanted) else { continue };
             let command = match &read.kind {
-                ReadKind::Hash(key) if parts.is_whole => Command::new("HGETALL", key.fill(names), []),
+                ReadKind::Hash(key) if parts.is_whole => ReadCommand::new("HGETALL", key.fill(names), []),
                 ReadKind::Hash(key) => {
-                    Command::new("HMGET", key.fill(names), parts.fields.into_iter().map(String::into_bytes))
+                    ReadCommand::new("HMGET", key.fill(names), parts.fields.into_iter().map(String::into_bytes))
                 }
-                ReadKind::HashField(key, field) => Command::new("HGET", key.fill(names), [field.fill(names)]),
-                ReadKind::Text(key) => Command::new("GET", key.fill(names), []),
+                ReadKind::HashField(key, field) => ReadCommand::new("HGET", key.fill(names), [field.fill(names)]),
+                ReadKind::Text(key) => ReadCommand::new("GET", key.fill(names), []),
                 ReadKind::NewestOfStream(key) => {
                     let rest = ["+", "-", "COUNT", "1"].map(|word| word.as_bytes().to_vec());
-                    Command::new("XREVRANGE", key.fill(names), rest)
+                    ReadCommand::new("XREVRANGE", key.fill(names), rest)
                 }
-                ReadKind::LastOfList(key) => Command::new("LINDEX", key.fill(names), [b"-1".to_vec()]),
+                ReadKind::LastOfList(key) => ReadCommand::new("LINDEX", key.fill(names), [b"-1".to_vec()]),
                 ReadKind::Within(..) => continue,
             };
             commands.push((name.as_str(), command));

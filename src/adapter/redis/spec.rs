@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::field::{Chains, Condition};
+use super::field::{Chains, PathTest};
 use super::{ReadSpec, RedisField, RedisFields, RedisVerbs, Template};
 use crate::adapter::spec::{FacetWord, Retention};
 use crate::domain::display_rules::Notation;
@@ -144,7 +144,7 @@ pub struct DeadSet {
     pub id: Option<RedisField>,
     /// Only the entries where a path has this value are dead jobs.
     #[serde(rename = "where", default)]
-    pub only: Option<Condition>,
+    pub only: Option<PathTest>,
     /// The framework's word for their state.
     #[serde(default = "dead")]
     pub word: String,

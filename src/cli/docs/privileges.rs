@@ -9,7 +9,7 @@ const TEXT: &str = include_str!("privileges.md");
 
 pub fn reference() -> String {
     let mut out = TEXT.to_owned();
-    for adapter in built_in() {
+    for adapter in built_in().into_iter().filter(|adapter| adapter.dialects().next().is_some()) {
         // Writing to a String cannot fail.
         let _ = write!(out, "\n### `{}`\n", adapter.name);
         for script in grant_script(&adapter) {

@@ -119,7 +119,7 @@ fn of_a_hash_only_the_fields_are_read_that_are_needed() {
     let spec = adapter.redis().expect("of Redis");
     let sent = |wanted| -> Vec<String> {
         let names = Names { prefix: "p:", queue: "", id: b"7" };
-        let shown = |command: Command| {
+        let shown = |command: ReadCommand| {
             command.args.iter().map(|arg| String::from_utf8_lossy(arg).into_owned()).collect::<Vec<_>>()
         };
         spec.commands(wanted, &names).into_iter().map(|(_, command)| shown(command).join(" ")).collect()

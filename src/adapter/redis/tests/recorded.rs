@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use crate::adapter::redis::{Command, Names, RawEntry, RedisSpec, Reply, SetKind, Wanted};
+use crate::adapter::redis::{Names, RawEntry, ReadCommand, RedisSpec, Reply, SetKind, Wanted};
 
 type Bytes = Vec<u8>;
 type Pairs = Vec<(Bytes, Bytes)>;
@@ -90,7 +90,7 @@ impl Recorded {
         entries
     }
 
-    fn reply(&self, command: &Command) -> Reply {
+    fn reply(&self, command: &ReadCommand) -> Reply {
         let flat = |fields: &Pairs| {
             let both = fields.iter().flat_map(|(name, value)| [name.clone(), value.clone()]);
             Reply::List(both.map(Reply::Bytes).collect())

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::DEPTH;
 use crate::domain::json::Document;
-pub use value::Value;
+pub use value::DecodedValue;
 
 /// Bytes of a payload that is decoded at most, before and after each step.
 const SIZE: usize = 4 << 20;
@@ -25,12 +25,12 @@ const SIZE: usize = 4 << 20;
 const VALUES: usize = 1 << 18;
 
 /// Steps, each of which decodes what the one before made.
-pub type Chain = Vec<Step>;
+pub type Chain = Vec<DecodeStep>;
 
 /// One step of decoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum DecodeStep {
     /// JSON. Its numbers keep their digits.
     Json,
     /// Base64, with or without padding and line breaks, of either alphabet.
@@ -48,28 +48,28 @@ pub enum Step {
 }
 
 /// Decodes bytes step by step; `None` where a step cannot read what it is given.
-pub fn decode(bytes: &[u8], chain: &[Step]) -> Option<Value> {
-    let mut value = Value::Bytes(bytes.to_vec());
+pub fn decode(bytes: &[u8], chain: &[DecodeStep]) -> Option<DecodedValue> {
+    let mut value = DecodedValue::Bytes(bytes.to_vec());
     for step in chain {
         let bytes = value.into_bytes()?;
         if bytes.len() > SIZE {
             return None;
         }
         value = match step {
-            Step::Json => Value::Json(Document::parse(String::from_utf8(bytes).ok()?).ok()?),
-            Step::Base64 => Value::Bytes(base64(&bytes)?),
-            Step::Zlib => Value::Bytes(inflate::read(&bytes)?),
-            Step::Msgpack => msgpack::read(&bytes)?,
-            Step::Protobuf => protobuf::read(&bytes)?,
-            Step::Pickle => pickle::read(&bytes)?,
-            Step::Text => Value::Text(String::from_utf8(bytes).ok()?),
+            DecodeStep::Json => DecodedValue::Json(Document::parse(String::from_utf8(bytes).ok()?).ok()?),
+            DecodeStep::Base64 => DecodedValue::Bytes(base64(&bytes)?),
+            DecodeStep::Zlib => DecodedValue::Bytes(inflate::read(&bytes)?),
+            DecodeStep::Msgpack => msgpack::read(&bytes)?,
+            DecodeStep::Protobuf => protobuf::read(&bytes)?,
+            DecodeStep::Pickle => pickle::read(&bytes)?,
+            DecodeStep::Text => DecodedValue::Text(String::from_utf8(bytes).ok()?),
         };
     }
     Some(value)
 }
 
 /// The first chain that can be read.
-pub fn decode_first(bytes: &[u8], chains: &[Chain]) -> Option<Value> {
+pub fn decode_first(bytes: &[u8], chains: &[Chain]) -> Option<DecodedValue> {
     chains.iter().find_map(|chain| decode(bytes, chain))
 }
 
@@ -79,12 +79,12 @@ fn base64(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// What a reader may still read: bytes at hand, values and levels that it may make.
-struct Input<'a> {
+struct ByteReader<'a> {
     rest: &'a [u8],
     values: usize,
 }
 
-impl<'a> Input<'a> {
+impl<'a> ByteReader<'a> {
     fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, values: VALUES }
     }

@@ -1,21 +1,21 @@
 //! MessagePack.
 
-use super::{DEPTH, Input, Value};
+use super::{ByteReader, DEPTH, DecodedValue};
 
 /// One value that all of the bytes are.
-pub(super) fn read(bytes: &[u8]) -> Option<Value> {
-    let mut input = Input::new(bytes);
+pub(super) fn read(bytes: &[u8]) -> Option<DecodedValue> {
+    let mut input = ByteReader::new(bytes);
     let value = one(&mut input, 0)?;
     input.rest.is_empty().then_some(value)
 }
 
-fn one(input: &mut Input<'_>, depth: usize) -> Option<Value> {
+fn one(input: &mut ByteReader<'_>, depth: usize) -> Option<DecodedValue> {
     if depth > DEPTH {
         return None;
     }
     input.count()?;
-    let signed = |number: i64| Some(Value::Number(number.to_string()));
-    let unsigned = |number: u64| Some(Value::Number(number.to_string()));
+    let signed = |number: i64| Some(DecodedValue::Number(number.to_string()));
+    let unsigned = |number: u64| Some(DecodedValue::Number(number.to_string()));
     let marker = input.byte()?;
     let low = |mask: u8| usize::from(marker & mask);
     match marker {
@@ -23,11 +23,11 @@ fn one(input: &mut Input<'_>, depth: usize) -> Option<Value> {
         0x80..=0x8f => map(input, low(0x0f), depth),
         0x90..=0x9f => list(input, low(0x0f), depth),
         0xa0..=0xbf => text(input, low(0x1f)),
-        0xc0 => Some(Value::Null),
-        0xc2 | 0xc3 => Some(Value::Bool(marker == 0xc3)),
+        0xc0 => Some(DecodedValue::Null),
+        0xc2 | 0xc3 => Some(DecodedValue::Bool(marker == 0xc3)),
         0xc4..=0xc6 => {
             let length = length(input, marker - 0xc4)?;
-            input.take(length).map(|bytes| Value::Bytes(bytes.to_vec()))
+            input.take(length).map(|bytes| DecodedValue::Bytes(bytes.to_vec()))
         }
         0xc7..=0xc9 => {
             let length = length(input, marker - 0xc7)?;
@@ -63,7 +63,7 @@ fn one(input: &mut Input<'_>, depth: usize) -> Option<Value> {
 }
 
 /// A length of 1, 2 or 4 bytes.
-fn length(input: &mut Input<'_>, power: u8) -> Option<usize> {
+fn length(input: &mut ByteReader<'_>, power: u8) -> Option<usize> {
     match power {
         0 => input.byte().map(usize::from),
         1 => input.array().map(|bytes| usize::from(u16::from_be_bytes(bytes))),
@@ -72,31 +72,35 @@ fn length(input: &mut Input<'_>, power: u8) -> Option<usize> {
 }
 
 /// Writers of before 2013 have text for bytes, too.
-fn text(input: &mut Input<'_>, length: usize) -> Option<Value> {
+fn text(input: &mut ByteReader<'_>, length: usize) -> Option<DecodedValue> {
     let bytes = input.take(length)?.to_vec();
-    Some(String::from_utf8(bytes).map_or_else(|error| Value::Bytes(error.into_bytes()), Value::Text))
+    Some(String::from_utf8(bytes).map_or_else(|error| DecodedValue::Bytes(error.into_bytes()), DecodedValue::Text))
 }
 
-fn list(input: &mut Input<'_>, length: usize, depth: usize) -> Option<Value> {
+fn list(input: &mut ByteReader<'_>, length: usize, depth: usize) -> Option<DecodedValue> {
     // An element has a byte at least, and no room is made for those that are only announced.
     (length <= input.rest.len()).then_some(())?;
-    (0..length).map(|_| one(input, depth + 1)).collect::<Option<_>>().map(Value::List)
+    (0..length).map(|_| one(input, depth + 1)).collect::<Option<_>>().map(DecodedValue::List)
 }
 
-fn map(input: &mut Input<'_>, length: usize, depth: usize) -> Option<Value> {
+fn map(input: &mut ByteReader<'_>, length: usize, depth: usize) -> Option<DecodedValue> {
     (length <= input.rest.len() / 2).then_some(())?;
     let members = (0..length).map(|_| Some((one(input, depth + 1)?, one(input, depth + 1)?)));
-    members.collect::<Option<_>>().map(Value::Map)
+    members.collect::<Option<_>>().map(DecodedValue::Map)
 }
 
 /// A type of the application's own, by its number.
-fn extension(input: &mut Input<'_>, length: usize) -> Option<Value> {
+fn extension(input: &mut ByteReader<'_>, length: usize) -> Option<DecodedValue> {
     let number = i8::from_be_bytes(input.array()?);
     let bytes = input.take(length)?.to_vec();
-    Some(Value::Object(format!("extension {number}"), Box::new(Value::Bytes(bytes))))
+    Some(DecodedValue::Object(format!("extension {number}"), Box::new(DecodedValue::Bytes(bytes))))
 }
 
 /// JSON has no word for what is no number.
-fn number(float: f64) -> Option<Value> {
-    Some(if float.is_finite() { Value::Number(format!("{float:?}")) } else { Value::Text(float.to_string()) })
+fn number(float: f64) -> Option<DecodedValue> {
+    Some(if float.is_finite() {
+        DecodedValue::Number(format!("{float:?}"))
+    } else {
+        DecodedValue::Text(float.to_string())
+    })
 }

@@ -3,12 +3,12 @@
 //! The wire does not say whether bytes are text, a message or numbers. Bytes stay bytes, to be shown as text where they are
 //! text; a further step of an adapter may decode them as a message of its own.
 
-use super::{Input, Value};
+use super::{ByteReader, DecodedValue};
 
 /// An object of the field numbers; a number that comes several times has an array. `None` where the bytes are no message.
-pub(super) fn read(bytes: &[u8]) -> Option<Value> {
-    let mut input = Input::new(bytes);
-    let mut members: Vec<(Value, Value)> = Vec::new();
+pub(super) fn read(bytes: &[u8]) -> Option<DecodedValue> {
+    let mut input = ByteReader::new(bytes);
+    let mut members: Vec<(DecodedValue, DecodedValue)> = Vec::new();
     while !input.rest.is_empty() {
         input.count()?;
         let tag = varint(&mut input)?;
@@ -18,31 +18,31 @@ pub(super) fn read(bytes: &[u8]) -> Option<Value> {
             return None;
         }
         let value = match wire_type {
-            0 => Value::Number(varint(&mut input)?.to_string()),
-            1 => Value::Number(u64::from_le_bytes(input.array()?).to_string()),
+            0 => DecodedValue::Number(varint(&mut input)?.to_string()),
+            1 => DecodedValue::Number(u64::from_le_bytes(input.array()?).to_string()),
             2 => {
                 let length = usize::try_from(varint(&mut input)?).ok()?;
-                Value::Bytes(input.take(length)?.to_vec())
+                DecodedValue::Bytes(input.take(length)?.to_vec())
             }
-            5 => Value::Number(u32::from_le_bytes(input.array()?).to_string()),
+            5 => DecodedValue::Number(u32::from_le_bytes(input.array()?).to_string()),
             // Groups, which nobody writes any more, and numbers that have no meaning.
             _ => return None,
         };
         add(&mut members, number.to_string(), value);
     }
-    Some(Value::Map(members))
+    Some(DecodedValue::Map(members))
 }
 
-fn add(members: &mut Vec<(Value, Value)>, number: String, value: Value) {
-    let known = members.iter_mut().find(|(key, _)| matches!(key, Value::Number(known) if *known == number));
+fn add(members: &mut Vec<(DecodedValue, DecodedValue)>, number: String, value: DecodedValue) {
+    let known = members.iter_mut().find(|(key, _)| matches!(key, DecodedValue::Number(known) if *known == number));
     match known {
-        Some((_, Value::List(items))) => items.push(value),
-        Some((_, first)) => *first = Value::List(vec![std::mem::replace(first, Value::Null), value]),
-        None => members.push((Value::Number(number), value)),
+        Some((_, DecodedValue::List(items))) => items.push(value),
+        Some((_, first)) => *first = DecodedValue::List(vec![std::mem::replace(first, DecodedValue::Null), value]),
+        None => members.push((DecodedValue::Number(number), value)),
     }
 }
 
-fn varint(input: &mut Input<'_>) -> Option<u64> {
+fn varint(input: &mut ByteReader<'_>) -> Option<u64> {
     let mut value = 0_u64;
     for shift in (0..64).step_by(7) {
         let byte = input.byte()?;

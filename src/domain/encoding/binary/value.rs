@@ -11,7 +11,7 @@ const BYTES: &str = "__bytes";
 
 /// A decoded value.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum DecodedValue {
     /// Nothing.
     Null,
     /// Yes or no.
@@ -23,22 +23,22 @@ pub enum Value {
     /// Bytes, which may be text.
     Bytes(Vec<u8>),
     /// An array.
-    List(Vec<Value>),
+    List(Vec<DecodedValue>),
     /// An object: keys in their order, which may be repeated.
-    Map(Vec<(Value, Value)>),
+    Map(Vec<(DecodedValue, DecodedValue)>),
     /// Something of a class, by its name, with what it was made of.
-    Object(String, Box<Value>),
+    Object(String, Box<DecodedValue>),
     /// JSON as it was written.
     Json(Document),
 }
 
-impl Value {
+impl DecodedValue {
     /// The bytes that a further step decodes; `None` where there are none.
     pub fn into_bytes(self) -> Option<Vec<u8>> {
         match self {
-            Value::Bytes(bytes) => Some(bytes),
-            Value::Text(text) => Some(text.into_bytes()),
-            Value::Json(document) if document.kind(0) == NodeKind::String => {
+            DecodedValue::Bytes(bytes) => Some(bytes),
+            DecodedValue::Text(text) => Some(text.into_bytes()),
+            DecodedValue::Json(document) if document.kind(0) == NodeKind::String => {
                 Some(unquote(document.raw(0)).into_owned().into_bytes())
             }
             _ => None,
@@ -47,15 +47,15 @@ impl Value {
 
     /// The value at a dotted path: a word names a member, a number an element, or a member of that name. The first of
     /// members with the same key.
-    pub fn at(&self, path: &str) -> Option<Value> {
-        if let Value::Json(document) = self {
+    pub fn at(&self, path: &str) -> Option<DecodedValue> {
+        if let DecodedValue::Json(document) = self {
             return document.at(path).first().map(|node| of_json(document.kind(*node), document.raw(*node)));
         }
         let (word, rest) = path.split_once('.').map_or((path, None), |(word, rest)| (word, Some(rest)));
         let found = match self {
-            Value::List(items) => items.get(word.parse::<usize>().ok()?)?,
-            Value::Map(members) => members.iter().find(|(key, _)| key.is_word(word)).map(|(_, value)| value)?,
-            Value::Object(_, inner) => return inner.at(path),
+            DecodedValue::List(items) => items.get(word.parse::<usize>().ok()?)?,
+            DecodedValue::Map(members) => members.iter().find(|(key, _)| key.is_word(word)).map(|(_, value)| value)?,
+            DecodedValue::Object(_, inner) => return inner.at(path),
             _ => return None,
         };
         match rest {
@@ -65,11 +65,11 @@ impl Value {
     }
 
     /// An element of an array, from the start or the end; all else as it is.
-    pub fn element(self, is_last: bool) -> Option<Value> {
+    pub fn element(self, is_last: bool) -> Option<DecodedValue> {
         match self {
-            Value::List(items) if is_last => items.into_iter().next_back(),
-            Value::List(items) => items.into_iter().next(),
-            Value::Json(document) if document.kind(0) == NodeKind::Array => {
+            DecodedValue::List(items) if is_last => items.into_iter().next_back(),
+            DecodedValue::List(items) => items.into_iter().next(),
+            DecodedValue::Json(document) if document.kind(0) == NodeKind::Array => {
                 let node = if is_last { document.children(0).last()? } else { document.children(0).next()? };
                 Some(of_json(document.kind(node), document.raw(node)))
             }
@@ -81,10 +81,10 @@ impl Value {
     /// are no text stay bytes.
     pub fn into_text(self) -> Option<Result<String, Vec<u8>>> {
         Some(match self {
-            Value::Null => return None,
-            Value::Text(text) | Value::Number(text) => Ok(text),
-            Value::Bytes(bytes) => String::from_utf8(bytes).map_err(|error| error.into_bytes()),
-            Value::Json(document) => match document.kind(0) {
+            DecodedValue::Null => return None,
+            DecodedValue::Text(text) | DecodedValue::Number(text) => Ok(text),
+            DecodedValue::Bytes(bytes) => String::from_utf8(bytes).map_err(|error| error.into_bytes()),
+            DecodedValue::Json(document) => match document.kind(0) {
                 NodeKind::Null => return None,
                 NodeKind::String => Ok(unquote(document.raw(0)).into_owned()),
                 _ => Ok(document.text().to_owned()),
@@ -95,7 +95,7 @@ impl Value {
 
     /// As JSON. JSON that was read stays as it was written.
     pub fn to_json(&self) -> String {
-        if let Value::Json(document) = self {
+        if let DecodedValue::Json(document) = self {
             return document.text().to_owned();
         }
         let mut writer = JsonWriter::new();
@@ -105,20 +105,20 @@ impl Value {
 
     fn is_word(&self, word: &str) -> bool {
         match self {
-            Value::Text(text) | Value::Number(text) => text == word,
-            Value::Bytes(bytes) => bytes == word.as_bytes(),
-            Value::Bool(is_true) => word == if *is_true { "true" } else { "false" },
+            DecodedValue::Text(text) | DecodedValue::Number(text) => text == word,
+            DecodedValue::Bytes(bytes) => bytes == word.as_bytes(),
+            DecodedValue::Bool(is_true) => word == if *is_true { "true" } else { "false" },
             _ => false,
         }
     }
 
     fn write(&self, out: &mut JsonWriter) {
         match self {
-            Value::Text(text) => {
+            DecodedValue::Text(text) => {
                 out.comma();
                 out.text(text);
             }
-            Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            DecodedValue::Bytes(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => {
                     out.comma();
                     out.text(text);
@@ -131,33 +131,33 @@ impl Value {
                     out.close('}');
                 }
             },
-            Value::Null => bare(out, "null"),
-            Value::Bool(true) => bare(out, "true"),
-            Value::Bool(false) => bare(out, "false"),
-            Value::Number(digits) => {
+            DecodedValue::Null => bare(out, "null"),
+            DecodedValue::Bool(true) => bare(out, "true"),
+            DecodedValue::Bool(false) => bare(out, "false"),
+            DecodedValue::Number(digits) => {
                 out.comma();
                 out.number(digits);
             }
-            Value::Json(document) => bare(out, document.text().trim()),
-            Value::List(items) => {
+            DecodedValue::Json(document) => bare(out, document.text().trim()),
+            DecodedValue::List(items) => {
                 out.comma();
                 out.open('[');
                 items.iter().for_each(|item| item.write(out));
                 out.close(']');
             }
-            Value::Map(members) => {
+            DecodedValue::Map(members) => {
                 out.comma();
                 out.open('{');
                 members.iter().for_each(|(key, value)| member(out, &key.as_key(), value));
                 out.close('}');
             }
-            Value::Object(class, inner) => {
+            DecodedValue::Object(class, inner) => {
                 out.comma();
                 out.open('{');
-                member(out, CLASS, &Value::Text(class.clone()));
+                member(out, CLASS, &DecodedValue::Text(class.clone()));
                 match inner.as_ref() {
-                    Value::Null => {}
-                    Value::Map(members) => {
+                    DecodedValue::Null => {}
+                    DecodedValue::Map(members) => {
                         members.iter().for_each(|(key, value)| member(out, &key.as_key(), value));
                     }
                     inner => member(out, VALUE, inner),
@@ -170,22 +170,22 @@ impl Value {
     /// As the key of a member: JSON has text for keys only.
     fn as_key(&self) -> String {
         match self {
-            Value::Text(text) | Value::Number(text) => text.clone(),
-            Value::Bytes(bytes) => String::from_utf8(bytes.clone()).unwrap_or_else(|_| STANDARD.encode(bytes)),
+            DecodedValue::Text(text) | DecodedValue::Number(text) => text.clone(),
+            DecodedValue::Bytes(bytes) => String::from_utf8(bytes.clone()).unwrap_or_else(|_| STANDARD.encode(bytes)),
             value => value.to_json(),
         }
     }
 }
 
 /// A value of a JSON text.
-fn of_json(kind: NodeKind, raw: &str) -> Value {
+fn of_json(kind: NodeKind, raw: &str) -> DecodedValue {
     match kind {
-        NodeKind::Null => Value::Null,
-        NodeKind::Bool => Value::Bool(raw == "true"),
-        NodeKind::Number => Value::Number(raw.to_owned()),
-        NodeKind::String => Value::Text(unquote(raw).into_owned()),
+        NodeKind::Null => DecodedValue::Null,
+        NodeKind::Bool => DecodedValue::Bool(raw == "true"),
+        NodeKind::Number => DecodedValue::Number(raw.to_owned()),
+        NodeKind::String => DecodedValue::Text(unquote(raw).into_owned()),
         // A part of valid JSON is valid.
-        _ => Document::parse(raw).map_or(Value::Null, Value::Json),
+        _ => Document::parse(raw).map_or(DecodedValue::Null, DecodedValue::Json),
     }
 }
 
@@ -194,7 +194,7 @@ fn bare(out: &mut JsonWriter, json: &str) {
     out.bare(json);
 }
 
-fn member(out: &mut JsonWriter, key: &str, value: &Value) {
+fn member(out: &mut JsonWriter, key: &str, value: &DecodedValue) {
     out.key(key);
     // The comma stands before the key.
     out.due = false;

@@ -2,30 +2,30 @@
 
 use std::collections::HashMap;
 
-use super::nodes::{Made, Node, NodeId, Nodes};
+use super::nodes::{Made, Nodes, PickleId, PickleNode};
 use super::opcodes as op;
-use crate::domain::encoding::binary::{Input, Value};
+use crate::domain::encoding::binary::{ByteReader, DecodedValue};
 
 /// Bytes of the longest whole number that is shown as one.
 const INTEGER: usize = 16;
 
 /// A program that is being run.
 pub(super) struct Machine<'a> {
-    input: Input<'a>,
+    input: ByteReader<'a>,
     pub nodes: Nodes,
-    stack: Vec<NodeId>,
+    stack: Vec<PickleId>,
     /// What lay below each mark.
-    marks: Vec<Vec<NodeId>>,
-    memo: HashMap<u64, NodeId>,
+    marks: Vec<Vec<PickleId>>,
+    memo: HashMap<u64, PickleId>,
 }
 
 impl<'a> Machine<'a> {
-    pub fn new(input: Input<'a>) -> Self {
+    pub fn new(input: ByteReader<'a>) -> Self {
         Self { input, nodes: Nodes::default(), stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() }
     }
 
     /// Runs to the end, which the program must state; what is left on the stack is its value.
-    pub fn run(&mut self) -> Option<NodeId> {
+    pub fn run(&mut self) -> Option<PickleId> {
         loop {
             let opcode = self.input.byte()?;
             if opcode == op::STOP {
@@ -35,24 +35,24 @@ impl<'a> Machine<'a> {
             self.input.count()?;
             let done = self.scalar(opcode).or_else(|| self.text(opcode));
             match done {
-                Some(value) => self.push(Node::Leaf(value?)),
+                Some(value) => self.push(PickleNode::Leaf(value?)),
                 None => self.structure(opcode)?,
             }
         }
     }
 
-    fn push(&mut self, node: Node) {
+    fn push(&mut self, node: PickleNode) {
         let id = self.nodes.add(node);
         self.stack.push(id);
     }
 
     /// `None` for another instruction; `Some(None)` where what follows cannot be read.
-    fn scalar(&mut self, opcode: u8) -> Option<Option<Value>> {
-        let int = |number: Option<i64>| number.map(|number| Value::Number(number.to_string()));
+    fn scalar(&mut self, opcode: u8) -> Option<Option<DecodedValue>> {
+        let int = |number: Option<i64>| number.map(|number| DecodedValue::Number(number.to_string()));
         Some(match opcode {
-            op::NONE => Some(Value::Null),
-            op::NEWTRUE => Some(Value::Bool(true)),
-            op::NEWFALSE => Some(Value::Bool(false)),
+            op::NONE => Some(DecodedValue::Null),
+            op::NEWTRUE => Some(DecodedValue::Bool(true)),
+            op::NEWFALSE => Some(DecodedValue::Bool(false)),
             op::BININT => int(self.input.array().map(|bytes| i64::from(i32::from_le_bytes(bytes)))),
             op::BININT1 => int(self.input.byte().map(i64::from)),
             op::BININT2 => int(self.input.array().map(|bytes| i64::from(u16::from_le_bytes(bytes)))),
@@ -60,22 +60,22 @@ impl<'a> Machine<'a> {
             op::LONG4 => self.counted(4).map(integer),
             op::BINFLOAT => self.input.array().map(|bytes| float(f64::from_be_bytes(bytes))),
             op::INT => self.line().and_then(|line| match line.as_str() {
-                "00" => Some(Value::Bool(false)),
-                "01" => Some(Value::Bool(true)),
-                digits => digits.parse::<i128>().ok().map(|number| Value::Number(number.to_string())),
+                "00" => Some(DecodedValue::Bool(false)),
+                "01" => Some(DecodedValue::Bool(true)),
+                digits => digits.parse::<i128>().ok().map(|number| DecodedValue::Number(number.to_string())),
             }),
             op::LONG => self.line().and_then(|line| {
                 let number = line.trim_end_matches('L').parse::<i128>().ok()?;
-                Some(Value::Number(number.to_string()))
+                Some(DecodedValue::Number(number.to_string()))
             }),
             op::FLOAT => self.line().and_then(|line| line.parse().ok().map(float)),
             _ => return None,
         })
     }
 
-    fn text(&mut self, opcode: u8) -> Option<Option<Value>> {
-        let text = |bytes: &[u8]| Value::Text(String::from_utf8_lossy(bytes).into_owned());
-        let bytes = |bytes: &[u8]| Value::Bytes(bytes.to_vec());
+    fn text(&mut self, opcode: u8) -> Option<Option<DecodedValue>> {
+        let text = |bytes: &[u8]| DecodedValue::Text(String::from_utf8_lossy(bytes).into_owned());
+        let bytes = |bytes: &[u8]| DecodedValue::Bytes(bytes.to_vec());
         Some(match opcode {
             op::BINSTRING => self.counted(4).map(bytes),
             op::SHORT_BINSTRING => self.counted(1).map(bytes),
@@ -86,8 +86,8 @@ impl<'a> Machine<'a> {
             op::SHORT_BINBYTES => self.counted(1).map(bytes),
             op::BINBYTES8 | op::BYTEARRAY8 => self.counted(8).map(bytes),
             // Texts of protocol 0 stay escaped.
-            op::STRING => self.line().map(|line| Value::Text(line.trim_matches(['\'', '"']).to_owned())),
-            op::UNICODE => self.line().map(Value::Text),
+            op::STRING => self.line().map(|line| DecodedValue::Text(line.trim_matches(['\'', '"']).to_owned())),
+            op::UNICODE => self.line().map(DecodedValue::Text),
             _ => return None,
         })
     }
@@ -101,20 +101,20 @@ impl<'a> Machine<'a> {
             op::POP => self.stack.pop().map(|_| ())?,
             op::POP_MARK => self.since_mark().map(|_| ())?,
             op::DUP => self.stack.push(*self.stack.last()?),
-            op::EMPTY_LIST | op::EMPTY_TUPLE | op::EMPTY_SET => self.push(Node::List(Vec::new())),
+            op::EMPTY_LIST | op::EMPTY_TUPLE | op::EMPTY_SET => self.push(PickleNode::List(Vec::new())),
             op::LIST | op::TUPLE | op::FROZENSET => {
                 let items = self.since_mark()?;
-                self.push(Node::List(items));
+                self.push(PickleNode::List(items));
             }
             op::TUPLE1..=op::TUPLE3 => {
                 let from = self.stack.len().checked_sub(usize::from(opcode - op::TUPLE1) + 1)?;
                 let items = self.stack.split_off(from);
-                self.push(Node::List(items));
+                self.push(PickleNode::List(items));
             }
-            op::EMPTY_DICT => self.push(Node::Map(Vec::new())),
+            op::EMPTY_DICT => self.push(PickleNode::Map(Vec::new())),
             op::DICT => {
                 let members = pairs(&self.since_mark()?)?;
-                self.push(Node::Map(members));
+                self.push(PickleNode::Map(members));
             }
             op::APPEND => {
                 let item = self.stack.pop()?;
@@ -149,12 +149,12 @@ impl<'a> Machine<'a> {
         match opcode {
             op::GLOBAL => {
                 let name = format!("{}.{}", self.line()?, self.line()?);
-                self.push(Node::Named(name));
+                self.push(PickleNode::Named(name));
             }
             op::STACK_GLOBAL => {
                 let (name, module) = (self.stack.pop()?, self.stack.pop()?);
                 let name = format!("{}.{}", self.nodes.text(module)?, self.nodes.text(name)?);
-                self.push(Node::Named(name));
+                self.push(PickleNode::Named(name));
             }
             op::REDUCE | op::NEWOBJ => {
                 let (args, callable) = (self.stack.pop()?, self.stack.pop()?);
@@ -167,19 +167,19 @@ impl<'a> Machine<'a> {
             op::OBJ => {
                 let mut args = self.since_mark()?;
                 let callable = (!args.is_empty()).then(|| args.remove(0))?;
-                let args = self.nodes.add(Node::List(args));
+                let args = self.nodes.add(PickleNode::List(args));
                 self.make(callable, Some(args), None)?;
             }
             op::INST => {
                 let name = format!("{}.{}", self.line()?, self.line()?);
                 let args = self.since_mark()?;
-                let args = self.nodes.add(Node::List(args));
-                self.push(Node::Made(Made { name, args: Some(args), ..Made::default() }));
+                let args = self.nodes.add(PickleNode::List(args));
+                self.push(PickleNode::Made(Made { name, args: Some(args), ..Made::default() }));
             }
             op::BUILD => {
                 let state = self.stack.pop()?;
                 match self.nodes.get_mut(*self.stack.last()?)? {
-                    Node::Made(made) => made.state = Some(state),
+                    PickleNode::Made(made) => made.state = Some(state),
                     _ => return None,
                 }
             }
@@ -189,32 +189,32 @@ impl<'a> Machine<'a> {
         Some(())
     }
 
-    fn make(&mut self, callable: NodeId, args: Option<NodeId>, state: Option<NodeId>) -> Option<()> {
+    fn make(&mut self, callable: PickleId, args: Option<PickleId>, state: Option<PickleId>) -> Option<()> {
         let name = self.nodes.name(callable)?;
-        self.push(Node::Made(Made { name, args, state, ..Made::default() }));
+        self.push(PickleNode::Made(Made { name, args, state, ..Made::default() }));
         Some(())
     }
 
-    fn append(&mut self, items: Vec<NodeId>) -> Option<()> {
+    fn append(&mut self, items: Vec<PickleId>) -> Option<()> {
         match self.nodes.get_mut(*self.stack.last()?)? {
-            Node::List(known) => known.extend(items),
-            Node::Made(made) => made.elements.extend(items),
+            PickleNode::List(known) => known.extend(items),
+            PickleNode::Made(made) => made.elements.extend(items),
             _ => return None,
         }
         Some(())
     }
 
-    fn set(&mut self, members: Vec<(NodeId, NodeId)>) -> Option<()> {
+    fn set(&mut self, members: Vec<(PickleId, PickleId)>) -> Option<()> {
         match self.nodes.get_mut(*self.stack.last()?)? {
-            Node::Map(known) => known.extend(members),
-            Node::Made(made) => made.members.extend(members),
+            PickleNode::Map(known) => known.extend(members),
+            PickleNode::Made(made) => made.members.extend(members),
             _ => return None,
         }
         Some(())
     }
 
     /// What was pushed since the last mark.
-    fn since_mark(&mut self) -> Option<Vec<NodeId>> {
+    fn since_mark(&mut self) -> Option<Vec<PickleId>> {
         let below = self.marks.pop()?;
         Some(std::mem::replace(&mut self.stack, below))
     }
@@ -240,23 +240,23 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn pairs(items: &[NodeId]) -> Option<Vec<(NodeId, NodeId)>> {
+fn pairs(items: &[PickleId]) -> Option<Vec<(PickleId, PickleId)>> {
     let (pairs, rest) = items.as_chunks::<2>();
     rest.is_empty().then(|| pairs.iter().map(|[key, value]| (*key, *value)).collect())
 }
 
 /// A whole number of any length, the lowest byte first. What is too long for this is shown as its bytes.
-fn integer(bytes: &[u8]) -> Value {
+fn integer(bytes: &[u8]) -> DecodedValue {
     if bytes.len() > INTEGER {
-        return Value::Object("int".to_owned(), Box::new(Value::Bytes(bytes.to_vec())));
+        return DecodedValue::Object("int".to_owned(), Box::new(DecodedValue::Bytes(bytes.to_vec())));
     }
     let sign = if bytes.last().is_some_and(|byte| byte & 0x80 != 0) { 0xff } else { 0 };
     let mut whole = [sign; INTEGER];
     whole[..bytes.len()].copy_from_slice(bytes);
-    Value::Number(i128::from_le_bytes(whole).to_string())
+    DecodedValue::Number(i128::from_le_bytes(whole).to_string())
 }
 
 /// JSON has no word for what is no number.
-fn float(float: f64) -> Value {
-    if float.is_finite() { Value::Number(format!("{float:?}")) } else { Value::Text(float.to_string()) }
+fn float(float: f64) -> DecodedValue {
+    if float.is_finite() { DecodedValue::Number(format!("{float:?}")) } else { DecodedValue::Text(float.to_string()) }
 }

@@ -7,11 +7,11 @@ mod machine;
 mod nodes;
 mod opcodes;
 
-use super::{Input, Value};
+use super::{ByteReader, DecodedValue};
 
 /// The value that the program leaves; `None` where it does not end as it should.
-pub(super) fn read(bytes: &[u8]) -> Option<Value> {
-    let mut machine = machine::Machine::new(Input::new(bytes));
+pub(super) fn read(bytes: &[u8]) -> Option<DecodedValue> {
+    let mut machine = machine::Machine::new(ByteReader::new(bytes));
     let root = machine.run()?;
     machine.nodes.value(root)
 }

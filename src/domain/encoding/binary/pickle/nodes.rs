@@ -1,15 +1,15 @@
 //! What a pickle's program makes.
 
-use super::super::{DEPTH, VALUES, Value};
+use super::super::{DEPTH, DecodedValue, VALUES};
 
 /// A node, by its place in the arena.
-pub(super) type NodeId = usize;
+pub(super) type PickleId = usize;
 
 /// What a program has made.
-pub(super) enum Node {
-    Leaf(Value),
-    List(Vec<NodeId>),
-    Map(Vec<(NodeId, NodeId)>),
+pub(super) enum PickleNode {
+    Leaf(DecodedValue),
+    List(Vec<PickleId>),
+    Map(Vec<(PickleId, PickleId)>),
     /// A class or a function, by its name.
     Named(String),
     /// What a class or a function makes of what it is given.
@@ -20,91 +20,97 @@ pub(super) enum Node {
 #[derive(Default)]
 pub(super) struct Made {
     pub name: String,
-    pub args: Option<NodeId>,
-    pub state: Option<NodeId>,
+    pub args: Option<PickleId>,
+    pub state: Option<PickleId>,
     /// What was added to it as to a list.
-    pub elements: Vec<NodeId>,
+    pub elements: Vec<PickleId>,
     /// What was set in it as in a dictionary.
-    pub members: Vec<(NodeId, NodeId)>,
+    pub members: Vec<(PickleId, PickleId)>,
 }
 
 /// All nodes of a program.
 #[derive(Default)]
-pub(super) struct Nodes(Vec<Node>);
+pub(super) struct Nodes(Vec<PickleNode>);
 
 impl Nodes {
-    pub fn add(&mut self, node: Node) -> NodeId {
+    pub fn add(&mut self, node: PickleNode) -> PickleId {
         self.0.push(node);
         self.0.len() - 1
     }
 
-    pub fn get(&self, id: NodeId) -> Option<&Node> {
+    pub fn get(&self, id: PickleId) -> Option<&PickleNode> {
         self.0.get(id)
     }
 
-    pub fn get_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+    pub fn get_mut(&mut self, id: PickleId) -> Option<&mut PickleNode> {
         self.0.get_mut(id)
     }
 
     /// A class or a function by its name; of what a call returned, the call's.
-    pub fn name(&self, id: NodeId) -> Option<String> {
+    pub fn name(&self, id: PickleId) -> Option<String> {
         match self.get(id)? {
-            Node::Named(name) => Some(name.clone()),
-            Node::Made(made) => Some(format!("{}(…)", made.name)),
+            PickleNode::Named(name) => Some(name.clone()),
+            PickleNode::Made(made) => Some(format!("{}(…)", made.name)),
             _ => None,
         }
     }
 
     /// A text.
-    pub fn text(&self, id: NodeId) -> Option<&str> {
+    pub fn text(&self, id: PickleId) -> Option<&str> {
         match self.get(id)? {
-            Node::Leaf(Value::Text(text)) => Some(text),
+            PickleNode::Leaf(DecodedValue::Text(text)) => Some(text),
             _ => None,
         }
     }
 
     /// A node with all that it holds; `None` where that is too deep or too much, as with what holds itself.
-    pub fn value(&self, id: NodeId) -> Option<Value> {
+    pub fn value(&self, id: PickleId) -> Option<DecodedValue> {
         let mut budget = VALUES;
         self.value_within(id, 0, &mut budget)
     }
 
-    fn value_within(&self, id: NodeId, depth: usize, budget: &mut usize) -> Option<Value> {
+    fn value_within(&self, id: PickleId, depth: usize, budget: &mut usize) -> Option<DecodedValue> {
         if depth > DEPTH {
             return None;
         }
         *budget = budget.checked_sub(1)?;
         match self.get(id)? {
-            Node::Leaf(value) => Some(value.clone()),
-            Node::List(items) => self.list(items, depth, budget),
-            Node::Map(members) => self.map(members, depth, budget),
-            Node::Named(name) => Some(Value::Object(name.clone(), Box::new(Value::Null))),
-            Node::Made(made) => {
+            PickleNode::Leaf(value) => Some(value.clone()),
+            PickleNode::List(items) => self.list(items, depth, budget),
+            PickleNode::Map(members) => self.map(members, depth, budget),
+            PickleNode::Named(name) => Some(DecodedValue::Object(name.clone(), Box::new(DecodedValue::Null))),
+            PickleNode::Made(made) => {
                 let inner = self.inner(made, depth, budget)?;
-                Some(Value::Object(made.name.clone(), Box::new(inner)))
+                Some(DecodedValue::Object(made.name.clone(), Box::new(inner)))
             }
         }
     }
 
-    fn list(&self, items: &[NodeId], depth: usize, budget: &mut usize) -> Option<Value> {
-        items.iter().map(|item| self.value_within(*item, depth + 1, budget)).collect::<Option<_>>().map(Value::List)
+    fn list(&self, items: &[PickleId], depth: usize, budget: &mut usize) -> Option<DecodedValue> {
+        items
+            .iter()
+            .map(|item| self.value_within(*item, depth + 1, budget))
+            .collect::<Option<_>>()
+            .map(DecodedValue::List)
     }
 
-    fn map(&self, members: &[(NodeId, NodeId)], depth: usize, budget: &mut usize) -> Option<Value> {
+    fn map(&self, members: &[(PickleId, PickleId)], depth: usize, budget: &mut usize) -> Option<DecodedValue> {
         let mut out = Vec::with_capacity(members.len());
         for (key, value) in members {
             out.push((self.value_within(*key, depth + 1, budget)?, self.value_within(*value, depth + 1, budget)?));
         }
-        Some(Value::Map(out))
+        Some(DecodedValue::Map(out))
     }
 
     /// What an instance was made of: the one thing that it was given, or all of them by their names.
-    fn inner(&self, made: &Made, depth: usize, budget: &mut usize) -> Option<Value> {
-        let mut parts: Vec<(&str, Value)> = Vec::new();
+    fn inner(&self, made: &Made, depth: usize, budget: &mut usize) -> Option<DecodedValue> {
+        let mut parts: Vec<(&str, DecodedValue)> = Vec::new();
         if let Some(args) = made.args {
             match self.value_within(args, depth + 1, budget)? {
-                Value::List(items) if items.is_empty() => {}
-                Value::List(mut items) if items.len() == 1 => parts.extend(items.pop().map(|item| ("args", item))),
+                DecodedValue::List(items) if items.is_empty() => {}
+                DecodedValue::List(mut items) if items.len() == 1 => {
+                    parts.extend(items.pop().map(|item| ("args", item)))
+                }
                 args => parts.push(("args", args)),
             }
         }
@@ -118,9 +124,9 @@ impl Nodes {
             parts.push(("members", self.map(&made.members, depth, budget)?));
         }
         if parts.len() > 1 {
-            let named = |(name, value): (&str, Value)| (Value::Text(name.to_owned()), value);
-            return Some(Value::Map(parts.into_iter().map(named).collect()));
+            let named = |(name, value): (&str, DecodedValue)| (DecodedValue::Text(name.to_owned()), value);
+            return Some(DecodedValue::Map(parts.into_iter().map(named).collect()));
         }
-        Some(parts.pop().map_or(Value::Null, |(_, value)| value))
+        Some(parts.pop().map_or(DecodedValue::Null, |(_, value)| value))
     }
 }
