@@ -1,8 +1,13 @@
-//! Encrypted connections to a MariaDB: the shipped binary against a server that has TLS.
+//! Encrypted connections to a MariaDB or MySQL: the shipped binary against a server that has TLS.
 
 use crate::tls::{Case, Guarded, transport};
 
-fn cases(server: &Guarded) -> Vec<Case> {
+/// Whether it is a MySQL, whose users send no password unencrypted.
+async fn is_mysql(server: &Guarded) -> bool {
+    !server.db.scalar("select version()").await.contains("MariaDB")
+}
+
+fn cases(server: &Guarded, is_mysql: bool) -> Vec<Case> {
     let ca = format!("sslrootcert={}", server.file("ca.crt"));
     let other = format!("sslrootcert={}", server.file("other.crt"));
     let missing = server.file("nothing.crt");
@@ -13,7 +18,8 @@ fn cases(server: &Guarded) -> Vec<Case> {
         cases.push(Case { what, url: server.url(role, host, &settings), code, says });
     };
     let (near, wrong) = ("localhost", "127.0.0.2");
-    case("never encrypted", ("ops", near, "sslmode=disable".into()), 0, &[]);
+    let (code, says): (_, &[_]) = if is_mysql { (2, &["over TLS", "?sslmode=require"]) } else { (0, &[]) };
+    case("never encrypted", ("ops", near, "sslmode=disable".into()), code, says);
     case("by default", ("private", near, String::new()), 0, &[]);
     case("where possible", ("private", near, "ssl-mode=PREFERRED".into()), 0, &[]);
     case("always", ("private", near, "ssl-mode=REQUIRED".into()), 0, &[]);
@@ -55,7 +61,7 @@ fn cases(server: &Guarded) -> Vec<Case> {
 #[tokio::test]
 async fn every_way_to_ask_for_encryption_works_or_is_refused_with_what_to_do() {
     let Some(server) = Guarded::mariadb().await else { return };
-    server.assert_ends(cases(&server));
+    server.assert_ends(cases(&server, is_mysql(&server).await));
 }
 
 #[tokio::test]
@@ -72,6 +78,9 @@ async fn the_doctor_tells_how_the_connection_is_protected() {
         ),
         (format!("sslmode=verify-full&{ca}"), "encrypted (TLSv1.3): the server's certificate and its name are checked"),
     ] {
+        if settings == "sslmode=disable" && is_mysql(&server).await {
+            continue;
+        }
         assert_eq!(transport(&server.run(&["doctor"], &server.url("ops", "localhost", &settings))), says);
     }
 }
@@ -81,6 +90,7 @@ async fn a_server_that_takes_nobody_unencrypted_is_told_what_encrypts() {
     let Some(server) = Guarded::mariadb().await else { return };
     server.db.execute("set global require_secure_transport = on").await;
     let ended = server.run(&["stats"], &server.url("ops", "localhost", "sslmode=disable"));
-    assert!(ended.with(1).contains("sslmode=require encrypts"), "{}", ended.err);
+    let (code, says) = if is_mysql(&server).await { (2, "?sslmode=require") } else { (1, "sslmode=require encrypts") };
+    assert!(ended.with(code).contains(says), "{}", ended.err);
     server.run(&["stats"], &server.url("ops", "localhost", "")).with(0);
 }

@@ -212,6 +212,10 @@ async fn a_role_without_rights_to_the_ledger_is_told_which_it_needs() {
 async fn a_ledger_whose_tables_have_no_transactions_any_more_is_refused_with_what_mends_it() {
     let Some(server) = harness::mariadb() else { return };
     let db = server.database("bare_ledger").await;
+    // Keys of the ledger's tables are too long for the engines without transactions that MySQL has.
+    if !db.scalar("select version()").await.contains("MariaDB") {
+        return;
+    }
     Layout::JobsDlq.seed(&db, 4).await;
     let user = User::new().configured(&format!("[sources.a]\nurl = \"{}\"\nreplay = {{ table = \"jobs\" }}\n", db.url));
     user.run(&["init", "--ledger", "--yes"]).with(0);

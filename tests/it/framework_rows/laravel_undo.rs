@@ -184,10 +184,11 @@ async fn undo_of_rows_that_together_exceed_a_packet_is_done() {
     // Together 30 MB, where the server takes 16 at once.
     db.execute(
         "insert into failed_jobs (uuid, connection, queue, payload, exception, failed_at) \
+         with recursive numbers (seq) as (select 1 union all select seq + 1 from numbers where seq < 300) \
          select concat('aaaaaaaa-0000-4000-8000-', lpad(seq, 12, '0')), 'database', 'd', \
            concat('{\"uuid\":\"aaaaaaaa-0000-4000-8000-', lpad(seq, 12, '0'), '\",\"job\":\"x\",\"data\":{}}'), \
            concat('RuntimeException: boom in /a.php:1\\nStack trace:\\n', repeat('#0 {main}\\n', 9000)), utc_timestamp() \
-         from seq_1_to_300",
+         from numbers",
     )
     .await;
     let shop = Shop::on(db, "laravel").await;

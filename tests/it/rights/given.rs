@@ -110,6 +110,10 @@ async fn a_right_that_is_given_under_an_open_console_opens_the_store() {
 #[tokio::test]
 async fn a_right_may_come_from_a_database_a_pattern_a_role_or_everybodys_on_mariadb() {
     let Some(db) = seeded(harness::mariadb(), "given").await else { return };
+    // MySQL reads one grant on databases only: findings/mysql-pattern-grant-hides-another.sh.
+    if !db.scalar("select version()").await.contains("MariaDB") {
+        return;
+    }
     let Some(clerk) = Clerk::hired(&db).await else { return };
     let (user, place) = (clerk.name.trim_end_matches("@%").to_owned(), db.name().to_owned());
     db.execute(&format!("grant select on {place}.* to {user}@'%'")).await;
