@@ -135,6 +135,10 @@ async fn what_libraries_wrote_is_found_and_lives_up_to_the_story() {
         let open = async || {
             server.command(&["FLUSHALL"]);
             server.commands(&recorded(file));
+            // Of flows, a child that is replayed cannot be taken back, and a parent is not deleted; of 7 only the id is left.
+            for id in ["b0cd57e1-eeb3-4657-9927-79efb526cb70", "d0425ca4-d5c4-490c-bd42-76724d42d5d9", "7"] {
+                server.command(&["ZREM", "bull:orders:failed", id]);
+            }
             let survey = survey_by(&server, EngineOptions::default(), Library::load(None)).await;
             let found: Vec<&str> = survey.found().iter().map(|found| found.adapter.as_str()).collect();
             assert_eq!(found, [file.split('-').next().expect("a name")], "{file}");
@@ -353,13 +357,8 @@ fn counted(server: &RedisServer) -> (usize, usize, u64) {
     (all, waiting.len(), dead)
 }
 
-/// Starts a replay of all jobs and kills what `kill` says after a while; resumes until the run has ended. Returns the receipt.
-fn interrupted(
-    server: &RedisServer,
-    user: &User,
-    waits: &[u64],
-    kill: impl Fn(&mut std::process::Child),
-) -> serde_json::Value {
+/// Starts a replay of all jobs and kills its client after a while; resumes until the run has ended. Returns what is on record.
+fn interrupted(server: &RedisServer, user: &User, waits: &[u64]) -> serde_json::Value {
     let start = |args: &[&str]| {
         let mut command = user.command(args);
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().expect("a process")
@@ -367,14 +366,19 @@ fn interrupted(
     let mut kills = 0;
     for (n, wait) in waits.iter().enumerate() {
         let run = if n == 0 { String::new() } else { run_of(user).0 };
+        let before = counted(server).0;
         let mut child = match n {
             0 => start(&["replay", "--all", "--yes", "--batch", "20", "--rate", "1500/s"]),
             _ => start(&["resume", &run, "--yes"]),
         };
+        // Until it works on the jobs.
+        while counted(server).0 == before && child.try_wait().expect("a state").is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         std::thread::sleep(Duration::from_millis(*wait));
         if child.try_wait().expect("a state").is_none() {
             kills += 1;
-            kill(&mut child);
+            child.kill().expect("a kill");
         }
         child.wait().expect("an end");
         let (all, once, dead) = counted(server);
@@ -397,8 +401,8 @@ fn killed_clients_lose_nothing_and_replay_nothing_twice() {
     let Some(server) = harness::redis(&[]) else { return };
     seed(&server, JOBS);
     let user = User::with_url(&server.url()).with_adapter(Path::new("tests/fixtures/redis/board.toml"));
-    let waits: Vec<u64> = (0..14).map(|n| 250 + n * 37 % 190).collect();
-    let run = interrupted(&server, &user, &waits, |child| child.kill().expect("a kill"));
+    let waits: Vec<u64> = (0..14).map(|n| n * 37 % 120).collect();
+    let run = interrupted(&server, &user, &waits);
     assert_eq!(counted(&server), (3_000, 3_000, 0));
     assert_eq!(run["done"].as_u64(), Some(JOBS), "each is on record as done: {run}");
 }
@@ -408,11 +412,29 @@ fn killed_servers_lose_nothing_and_replay_nothing_twice() {
     let Some(server) = harness::redis(&[]) else { return };
     seed(&server, JOBS);
     let user = User::with_url(&server.url()).with_adapter(Path::new("tests/fixtures/redis/board.toml"));
-    let waits: Vec<u64> = (0..6).map(|n| 300 + n * 61 % 200).collect();
-    let run = interrupted(&server, &user, &waits, |_| {
+    let mut command = user.command(&["replay", "--all", "--yes", "--batch", "20", "--rate", "1500/s"]);
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().expect("a process");
+    let mut kills = 0;
+    for wait in [0, 40, 7, 90, 23] {
+        let before = counted(&server).0;
+        while counted(&server).0 == before && child.try_wait().expect("a state").is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(wait));
+        kills += u32::from(child.try_wait().expect("a state").is_none());
         server.kill();
         server.restart();
-    });
+        let (all, once, dead) = counted(&server);
+        assert_eq!((all, once as u64 + dead), (once, JOBS), "after {kills} kills");
+    }
+    child.wait().expect("an end");
+    assert!(kills > 1, "hardly ever killed at work");
+    let (run, state) = run_of(&user);
+    if state != "finished" {
+        let ended = user.run(&["resume", &run, "--yes"]);
+        assert!(ended.code == 0, "{}{}", ended.out, ended.err);
+    }
     assert_eq!(counted(&server), (3_000, 3_000, 0));
+    let run = user.json(&["runs", "-o", "json"])["runs"][0].clone();
     assert_eq!(run["done"].as_u64(), Some(JOBS), "each is on record as done: {run}");
 }

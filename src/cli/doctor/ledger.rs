@@ -187,6 +187,9 @@ fn of_run(run: &Run, held: bool) -> Finding {
 async fn shared(source: &ConnectedSource, budget: &Budget) -> Vec<Finding> {
     const ABOUT: &str = "in the source";
     match ledger::in_source(source, budget).await {
+        Ok(None) if !source.holds_tables() => {
+            vec![finding(ABOUT, Level::Ok, "none, as it holds no tables: runs of this machine are known here only")]
+        }
         Ok(None) => vec![
             finding(ABOUT, Level::Ok, "none: runs of this machine are known here only")
                 .advising("`dlq-tui init --ledger` makes one that all operators of the source share"),

@@ -28,7 +28,7 @@ use crate::domain::source_error::{Result, SourceError};
 use crate::domain::time::Timestamp;
 
 /// A command: its name, and what follows it.
-pub type CommandWords = Vec<Vec<u8>>;
+pub type RedisCommand = Vec<Vec<u8>>;
 
 /// A script, which the server knows by its digest once it has seen it.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ impl RedisEngine {
     ///
     /// # Errors
     /// The first fault of any command.
-    pub async fn read(&self, commands: &[CommandWords], budget: &Budget) -> Result<Vec<Reply>> {
+    pub async fn read(&self, commands: &[RedisCommand], budget: &Budget) -> Result<Vec<Reply>> {
         self.read_each(commands, budget).await?.into_iter().collect()
     }
 
@@ -141,7 +141,7 @@ impl RedisEngine {
     ///
     /// # Errors
     /// When the server cannot be asked.
-    pub async fn read_each(&self, commands: &[CommandWords], budget: &Budget) -> Result<Vec<Result<Reply>>> {
+    pub async fn read_each(&self, commands: &[RedisCommand], budget: &Budget) -> Result<Vec<Result<Reply>>> {
         if commands.is_empty() {
             return Ok(Vec::new());
         }
@@ -167,7 +167,7 @@ impl RedisEngine {
     ) -> std::result::Result<Reply, (SourceError, bool)> {
         let words = |command: &str, text: &str| {
             let head = [command.into(), text.into(), keys.len().to_string().into_bytes()];
-            head.into_iter().chain(keys.iter().cloned()).chain(arguments.iter().cloned()).collect::<CommandWords>()
+            head.into_iter().chain(keys.iter().cloned()).chain(arguments.iter().cloned()).collect::<RedisCommand>()
         };
         let known = words("EVALSHA", &script.digest);
         match self.send_once(known, budget).await? {
@@ -183,7 +183,7 @@ impl RedisEngine {
 
     async fn send_once(
         &self,
-        words: CommandWords,
+        words: RedisCommand,
         budget: &Budget,
     ) -> std::result::Result<Result<Reply>, (SourceError, bool)> {
         // Nothing was sent while there is no connection: that much may be tried again.
@@ -192,7 +192,7 @@ impl RedisEngine {
         sent.into_iter().next().ok_or((SourceError::Unreachable("no answer came".to_owned()), true))
     }
 
-    async fn send(&self, commands: &[CommandWords], budget: &Budget) -> Result<Vec<Result<Reply>>> {
+    async fn send(&self, commands: &[RedisCommand], budget: &Budget) -> Result<Vec<Result<Reply>>> {
         let mut connection = self.connection(budget).await?;
         let mut pipeline = Pipeline::with_capacity(commands.len());
         pipeline.ignore_errors();

@@ -1,12 +1,13 @@
 //! What every part of the store works with: the connection, the adapter, and which queues there are.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::job_id::{IdForm, JobKey, JobName, document_name};
 use super::queues;
 use crate::adapter::Adapter;
-use crate::adapter::redis::{Names, RawEntry, RedisSpec, SetKind, Wanted};
+use crate::adapter::redis::{Names, RawEntry, RedisSpec, Reply, SetKind, Wanted};
 use crate::db::redis::RedisEngine;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -17,6 +18,10 @@ const QUEUES_KNOWN: Duration = Duration::from_secs(30);
 /// The same, where finding them takes a walk through all keys.
 const QUEUES_KNOWN_BY_SCAN: Duration = Duration::from_secs(300);
 
+/// Entries of a window at the most, and bytes that are read for one.
+const MOST_AT_ONCE: usize = 500;
+const BYTES_AT_ONCE: usize = 4 << 20;
+
 /// The connection and the layout.
 pub(super) struct RedisContext {
     pub(super) engine: Arc<RedisEngine>,
@@ -24,6 +29,8 @@ pub(super) struct RedisContext {
     pub(super) prefix: String,
     pub(super) info: StoreInfo,
     pub(super) queues: Mutex<KnownQueues>,
+    /// Bytes that were read for an entry of the last window.
+    pub(super) entry_bytes: AtomicUsize,
 }
 
 /// The queues, and when they were found.
@@ -51,6 +58,20 @@ impl RedisContext {
     /// The server's clock, as far as is known without asking.
     pub(super) fn clock(&self) -> Timestamp {
         self.engine.clock()
+    }
+
+    /// How many entries are read at a time: fewer of big jobs, so that memory stays bounded.
+    pub(super) fn window_size(&self) -> usize {
+        (BYTES_AT_ONCE / self.entry_bytes.load(Ordering::Relaxed).max(1)).clamp(1, MOST_AT_ONCE)
+    }
+
+    /// Takes note of how much was read for these entries.
+    pub(super) fn note_size(&self, entries: &[RawEntry]) {
+        let replies = entries.iter().flat_map(|entry| &entry.replies).map(|(_, reply)| size_of_reply(reply));
+        let bytes: usize = replies.sum::<usize>() + entries.iter().map(|entry| entry.member.len()).sum::<usize>();
+        if !entries.is_empty() {
+            self.entry_bytes.store(bytes / entries.len(), Ordering::Relaxed);
+        }
     }
 
     /// The key of a queue's dead set.
@@ -100,5 +121,13 @@ impl RedisContext {
                 entry.score == Some(*score) && document_name(&entry.member, own.as_deref()) == *name
             }
         })
+    }
+}
+
+fn size_of_reply(reply: &Reply) -> usize {
+    match reply {
+        Reply::Nil => 0,
+        Reply::Bytes(bytes) => bytes.len(),
+        Reply::List(replies) => replies.iter().map(size_of_reply).sum(),
     }
 }

@@ -17,8 +17,6 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{Accuracy, Budget, Cell, HistogramQuery, HistogramStep, Result, SourceError, Token};
 
-/// Entries of a window.
-const WINDOW: usize = 500;
 /// How long one step counts.
 const STEP: Duration = Duration::from_millis(250);
 /// Values that are told apart. What comes after so many is in the total only, so that memory stays bounded.
@@ -124,7 +122,7 @@ async fn exact(context: &RedisContext, query: HistogramQuery, budget: &Budget) -
     let walk = EntryWalk::new(context, WalkDirection::Down, budget).await?;
     let reading = Reading::new(context, (query.facet, &query.filter));
     let is_last = loop {
-        let mut window = walk.window(count.place.as_ref(), WINDOW).await?;
+        let mut window = walk.window(count.place.as_ref(), context.window_size()).await?;
         reading.rows(&mut window.entries, budget, |raw, row| count.counted.add(context, query.facet, raw, row)).await?;
         count.looked_at += window.entries.len() as u64;
         count.place = window.entries.last().map(EntryPlace::of).or(count.place);
@@ -283,7 +281,7 @@ pub(super) async fn count_recent(
     let (mut place, mut looked_at) = (None, 0);
     let mut counted = FacetCount { recent_from: from, ..FacetCount::default() };
     loop {
-        let mut window = walk.window(place.as_ref(), WINDOW).await?;
+        let mut window = walk.window(place.as_ref(), context.window_size()).await?;
         let found = window.entries.len();
         window.entries.retain(|raw| bucket(context, EntryPlace::of(raw).score) >= from);
         let is_past = window.entries.len() < found;

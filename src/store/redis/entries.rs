@@ -5,7 +5,7 @@ use super::job_id::{JobKey, JobName, score_text};
 use super::walk::{EntryPlace, number_of, scored_entries, stream_entries};
 use crate::adapter::Part;
 use crate::adapter::redis::{JobReader, RawEntry, Reply, SetKind, Wanted};
-use crate::db::redis::CommandWords;
+use crate::db::redis::RedisCommand;
 use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, RowSubject};
 use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::text::Untrusted;
@@ -93,10 +93,16 @@ fn parts_of(key: &Key) -> &'static [Part] {
 impl RedisContext {
     /// Reads what is wanted of each entry.
     pub(super) async fn read(&self, entries: &mut [RawEntry], wanted: Wanted<'_>, budget: &Budget) -> Result<()> {
+        self.read_all(entries, wanted, budget).await?;
+        self.note_size(entries);
+        Ok(())
+    }
+
+    async fn read_all(&self, entries: &mut [RawEntry], wanted: Wanted<'_>, budget: &Budget) -> Result<()> {
         let spec = self.spec()?;
         let mut rest = entries;
         while !rest.is_empty() {
-            let (mut commands, mut named, mut taken): (Vec<CommandWords>, Vec<(usize, String)>, usize) =
+            let (mut commands, mut named, mut taken): (Vec<RedisCommand>, Vec<(usize, String)>, usize) =
                 Default::default();
             for (at, entry) in rest.iter().enumerate() {
                 let id = self.name_of(entry)?;
@@ -173,7 +179,7 @@ impl RedisContext {
     }
 
     /// What finds the entry of a job.
-    fn locating(&self, key: &JobKey) -> Result<CommandWords> {
+    fn locating(&self, key: &JobKey) -> Result<RedisCommand> {
         let text = |word: &str| word.as_bytes().to_vec();
         let dead = self.dead_key(&key.queue)?;
         Ok(match (&key.name, self.spec()?.dead.kind) {

@@ -1,5 +1,6 @@
 //! Opening a layout: what is known of the store from then on.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -15,6 +16,9 @@ use crate::domain::run_options::destination::Destination;
 use crate::store::found::Found;
 use crate::store::open_options::{OpenOptions, ReplayDestination};
 use crate::store::{Budget, Result, SourceError, StoreInfo};
+
+/// Bytes of an entry before any was read: the first window is a small one.
+const UNKNOWN_SIZE: usize = 64 << 10;
 
 /// Opens a layout.
 ///
@@ -50,6 +54,7 @@ pub(in crate::store) async fn open(
         queues: Mutex::new(KnownQueues { names, at: Instant::now() }),
         engine,
         info,
+        entry_bytes: AtomicUsize::new(UNKNOWN_SIZE),
     };
     Ok(RedisStore { context, batches: BatchMemory::default() })
 }

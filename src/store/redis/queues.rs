@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::walk::number;
 use crate::adapter::redis::{Names, RedisSpec, Reply};
-use crate::db::redis::{CommandWords, RedisEngine};
+use crate::db::redis::{RedisCommand, RedisEngine};
 use crate::store::{Budget, Result};
 
 /// Keys that the server goes through at a time: well below a millisecond of its time.
@@ -73,7 +73,7 @@ async fn scan(
 ) -> Result<(Vec<String>, bool)> {
     let (began, mut cursor, mut keys) = (Instant::now(), b"0".to_vec(), Vec::new());
     loop {
-        let mut command: CommandWords = vec![b"SCAN".to_vec(), cursor, b"MATCH".to_vec(), escaped(pattern)];
+        let mut command: RedisCommand = vec![b"SCAN".to_vec(), cursor, b"MATCH".to_vec(), escaped(pattern)];
         command.extend(["COUNT", SCANNED_AT_ONCE].map(|word| word.as_bytes().to_vec()));
         if let Some(key_type) = key_type {
             command.extend(["TYPE", key_type].map(|word| word.as_bytes().to_vec()));

@@ -11,8 +11,6 @@ use crate::adapter::redis::Wanted;
 use crate::domain::filter::Clause;
 use crate::store::{Budget, Cursor, Entry, Page, PageQuery, Position, Result, ScanMode, Scanned, Unordered};
 
-/// Entries of a window that a filter is tested on.
-const FILTERED_AT_ONCE: usize = 500;
 /// Entries of a step of a cohort.
 const COHORT_STEP: usize = 2_000;
 /// How long one step reads on before it returns what it has.
@@ -43,7 +41,10 @@ impl PageScan<'_> {
         let mut place = self.start(&query.cursor, way).await?;
         let is_last = loop {
             let missing = most.saturating_sub(entries.len());
-            let at_once = if selection.is_all { missing.min(COHORT_STEP) } else { FILTERED_AT_ONCE };
+            let at_once = match selection.is_all {
+                true => missing.min(self.context.window_size()),
+                false => self.context.window_size(),
+            };
             let EntryWindow { entries: mut window, mut is_last } = walk.window(place.as_ref(), at_once.max(1)).await?;
             self.context.read(&mut window, wanted, self.budget).await?;
             for raw in &window {
@@ -63,7 +64,8 @@ impl PageScan<'_> {
             (Some(place), false) => Some(self.position(place, &entries)?),
             _ => None,
         };
-        let scanned = match (&place, selection.is_all) {
+        let is_counted = selection.is_all && !matches!(mode, ScanMode::Cohort | ScanMode::CohortRows);
+        let scanned = match (&place, is_counted) {
             (Some(place), false) => {
                 let share = if is_last { 1.0 } else { self.share(place, way).await? };
                 Some(Scanned { rows: looked_at, share })

@@ -6,7 +6,7 @@ use super::queues;
 use crate::adapter::Adapter;
 use crate::adapter::redis::{Names, RawEntry, RedisSpec, Reply, SetKind, Wanted};
 use crate::db::EngineOptions;
-use crate::db::redis::{CommandWords, RedisEngine, time_of};
+use crate::db::redis::{RedisCommand, RedisEngine, time_of};
 use crate::db::target::Target;
 use crate::domain::time::Timestamp;
 use crate::store::found::Found;
@@ -83,7 +83,7 @@ async fn probe(engine: &RedisEngine, name: &str, spec: &RedisSpec, budget: &Budg
     let prefix = engine.prefix().unwrap_or(&spec.prefix);
     if !spec.detect.any.is_empty() {
         let key = |key: &crate::adapter::redis::Template| key.fill(&Names { prefix, ..Names::default() });
-        let asking: Vec<CommandWords> = spec.detect.any.keys().map(|k| vec![b"TYPE".to_vec(), key(k)]).collect();
+        let asking: Vec<RedisCommand> = spec.detect.any.keys().map(|k| vec![b"TYPE".to_vec(), key(k)]).collect();
         let types = engine.read(&asking, budget).await?;
         let mut wanted = spec.detect.any.values().zip(&types);
         if !wanted.any(|(wanted, is)| is.bytes() == Some(wanted.word().as_bytes())) {

@@ -4,7 +4,7 @@ use super::context::RedisContext;
 use super::job_id::score_text;
 use super::walk::{EntryPlace, WalkDirection, number, scored_entries, stream_entries};
 use crate::adapter::redis::{RawEntry, SetKind};
-use crate::db::redis::CommandWords;
+use crate::db::redis::RedisCommand;
 use crate::domain::time::Timestamp;
 use crate::store::{Budget, Result};
 
@@ -24,7 +24,7 @@ impl RedisContext {
     pub(super) async fn totals(&self, budget: &Budget) -> Result<Totals> {
         let (queues, kind) = (self.queues(budget).await?, self.spec()?.dead.kind);
         let text = |word: &str| word.as_bytes().to_vec();
-        let mut commands: Vec<CommandWords> = Vec::new();
+        let mut commands: Vec<RedisCommand> = Vec::new();
         for queue in queues.iter() {
             let key = self.dead_key(queue)?;
             commands.extend(match kind {
@@ -71,7 +71,7 @@ impl RedisContext {
         let text = |word: &str| word.as_bytes().to_vec();
         let bound = format!("({}", score_text(place.score));
         let [from, to] = if way == WalkDirection::Down { ["-inf", &bound] } else { [bound.as_str(), "+inf"] };
-        let mut commands: Vec<CommandWords> = Vec::new();
+        let mut commands: Vec<RedisCommand> = Vec::new();
         for queue in queues.iter() {
             let key = self.dead_key(queue)?;
             commands.push(vec![text("ZCOUNT"), key.clone(), text(from), text(to)]);
@@ -93,7 +93,7 @@ impl RedisContext {
             return Ok(0);
         }
         let text = |word: &str| word.as_bytes().to_vec();
-        let mut commands: Vec<CommandWords> = Vec::new();
+        let mut commands: Vec<RedisCommand> = Vec::new();
         for queue in queues.iter() {
             commands.push(vec![text("ZCOUNT"), self.dead_key(queue)?, text(&score_text(score)), text("+inf")]);
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::context::RedisContext;
 use super::job_id::score_text;
 use crate::adapter::redis::{RawEntry, Reply, SetKind};
-use crate::db::redis::CommandWords;
+use crate::db::redis::RedisCommand;
 use crate::store::{Budget, Result, SourceError};
 
 /// Entries that are read beyond those asked for, as some of them have the score of the place and stand before it.
@@ -86,7 +86,7 @@ impl<'c> EntryWalk<'c> {
     /// The next entries behind a place, some at least unless the order ends; `None` is the beginning.
     pub(super) async fn window(&self, from: Option<&EntryPlace>, most: usize) -> Result<EntryWindow> {
         let asked = most.saturating_add(SLACK);
-        let commands: Vec<CommandWords> =
+        let commands: Vec<RedisCommand> =
             self.queues.iter().map(|queue| self.command(queue, from, asked)).collect::<Result<_>>()?;
         let replies = self.context.engine.read(&commands, self.budget).await?;
         let (mut entries, mut bound, mut is_last): (Vec<RawEntry>, Option<EntryPlace>, bool) = (Vec::new(), None, true);
@@ -130,7 +130,7 @@ impl<'c> EntryWalk<'c> {
     }
 
     /// What reads the entries of a queue from a place on, those with the score of the place among them where they may be behind it.
-    fn command(&self, queue: &str, from: Option<&EntryPlace>, asked: usize) -> Result<CommandWords> {
+    fn command(&self, queue: &str, from: Option<&EntryPlace>, asked: usize) -> Result<RedisCommand> {
         let key = self.context.dead_key(queue)?;
         let text = |word: &str| word.as_bytes().to_vec();
         let is_behind_equals = from.is_some_and(|from| self.way.turned(queue.cmp(&from.queue)) == Ordering::Less);

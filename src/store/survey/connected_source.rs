@@ -75,6 +75,11 @@ impl ConnectedSource {
         &self.engine
     }
 
+    /// Whether it is a database of tables, which can hold the ledger, too.
+    pub fn holds_tables(&self) -> bool {
+        self.sql().is_some()
+    }
+
     /// The kind of source, as adapter files name it.
     pub fn kind(&self) -> &'static str {
         self.sql().map_or("redis", |engine| engine.kind().word())

@@ -11,7 +11,7 @@ use super::copies::JobCopy;
 use super::reconcile::{EVIDENCE_KEPT, evidence_name};
 use crate::adapter::Part;
 use crate::adapter::redis::{RawEntry, RedisVerb, SetKind, Wanted};
-use crate::db::redis::{CommandWords, LuaScript};
+use crate::db::redis::{LuaScript, RedisCommand};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::run_options::Attempts;
@@ -134,7 +134,8 @@ impl<'b> Applier<'b> {
                 continue;
             };
             let job = self.context.spec()?.job(&entry, TIME);
-            let is_later = self.batch.died_by.zip(job.at()).is_some_and(|(by, at)| at > by);
+            let is_later = self.batch.died_by.zip(job.at()).is_some_and(|(by, at)| at > by)
+                || self.batch.options.untouched_since().is_some_and(|since| job.at().is_none_or(|at| at > since));
             if is_later || !job.is_dead() {
                 self.answer(id, JobResult::Skipped(SkipReason::Changed));
                 continue;
@@ -237,7 +238,7 @@ impl<'b> Applier<'b> {
             action.word().to_owned(),
             EVIDENCE_KEPT.as_millis().to_string(),
         ];
-        let mut words: CommandWords = head.into_iter().map(String::into_bytes).collect();
+        let mut words: RedisCommand = head.into_iter().map(String::into_bytes).collect();
         for task in tasks {
             let score = score_text(EntryPlace::of(&task.entry).score).into_bytes();
             let arguments = task.arguments.clone().unwrap_or_default().into_bytes();
@@ -287,7 +288,7 @@ impl<'b> Applier<'b> {
     async fn drop_spent(&self) {
         let spent = std::mem::take(&mut *self.spent());
         if !spent.is_empty() {
-            let command: CommandWords = std::iter::once(b"DEL".to_vec()).chain(spent).collect();
+            let command: RedisCommand = std::iter::once(b"DEL".to_vec()).chain(spent).collect();
             // It ends by itself otherwise.
             drop(self.context.engine.read(&[command], self.budget).await);
         }

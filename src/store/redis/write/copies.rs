@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::adapter::redis::{RawEntry, Reply};
-use crate::db::redis::CommandWords;
+use crate::db::redis::RedisCommand;
 use crate::store::redis::context::RedisContext;
 use crate::store::redis::job_id::score_text;
 use crate::store::redis::walk::{EntryPlace, number};
@@ -136,7 +136,7 @@ impl RedisContext {
     }
 
     /// A copy of the entry alone, with the names of what belongs to it, which the commands read.
-    fn copied(&self, entry: &RawEntry, commands: &mut Vec<CommandWords>) -> Result<Unfilled> {
+    fn copied(&self, entry: &RawEntry, commands: &mut Vec<RedisCommand>) -> Result<Unfilled> {
         let (dead, id) = (&self.spec()?.dead, self.name_of(entry)?);
         let queue = entry.queue.clone().unwrap_or_default();
         let names = self.names(&queue, &id);

@@ -3,7 +3,7 @@
 use super::batch_script::outcome_words;
 use super::copies::JobCopy;
 use crate::adapter::redis::{LUA_HELPERS, RawEntry, Reply, Wanted};
-use crate::db::redis::{CommandWords, LuaScript};
+use crate::db::redis::{LuaScript, RedisCommand};
 use crate::domain::error_text;
 use crate::domain::job::JobId;
 use crate::domain::outcome::{ObservedOutcome, ReplayOutcome};
@@ -74,7 +74,7 @@ pub(crate) async fn outcomes(
     for same in asked.chunk_by(|a, b| a.0 == b.0) {
         for part in same.chunks(AT_ONCE) {
             let queue = part.first().map(|(queue, ..)| queue.clone()).unwrap_or_default();
-            let mut words: CommandWords = vec![context.prefix.clone().into_bytes(), queue.clone().into_bytes()];
+            let mut words: RedisCommand = vec![context.prefix.clone().into_bytes(), queue.clone().into_bytes()];
             words.extend(part.iter().flat_map(|(_, _, words)| words.clone()));
             let reply = context.engine.run(&script, &[context.dead_key(&queue)?], &words, budget).await;
             let Reply::List(answers) = reply.map_err(|(error, _)| error)? else { continue };

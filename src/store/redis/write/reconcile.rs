@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use super::copies::JobCopy;
 use crate::adapter::Part;
 use crate::adapter::redis::{Reply, Wanted};
-use crate::db::redis::CommandWords;
+use crate::db::redis::RedisCommand;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -32,7 +32,7 @@ fn began(name: &str) -> Option<Timestamp> {
 
 impl RedisStore {
     async fn evidence(&self, name: &str, budget: &Budget) -> Result<Option<Vec<JobId>>> {
-        let commands: [CommandWords; 2] = [vec![b"HKEYS".to_vec(), name.into()], vec![b"TIME".to_vec()]];
+        let commands: [RedisCommand; 2] = [vec![b"HKEYS".to_vec(), name.into()], vec![b"TIME".to_vec()]];
         let replies = self.context.engine.read(&commands, budget).await?;
         let now = replies.get(1).and_then(crate::db::redis::time_of).unwrap_or_else(|| self.context.clock());
         let done: Vec<JobId> = match replies.first() {
@@ -88,7 +88,7 @@ impl Reconcile for RedisStore {
                 let copy = JobCopy::read(text)?;
                 let Some(entry) = entry.filter(|entry| *entry == copy.entry()) else { continue };
                 drop(entry);
-                let asking: Vec<CommandWords> =
+                let asking: Vec<RedisCommand> =
                     copy.key_names().map(|key| vec![b"EXISTS".to_vec(), key.to_vec()]).collect();
                 let there = self.context.engine.read(&asking, budget).await?;
                 if there.iter().all(|reply| reply.bytes() == Some(b"1")) {
