@@ -82,7 +82,12 @@ impl Store for RedisStore {
                 for (raw, id) in raw.iter().zip(ids) {
                     jobs.extend(match what {
                         Projection::Row => self.context.entry(raw, wanted, &all)?.map(Job::Row),
-                        Projection::Full => Some(Job::Full(self.context.spec()?.job(raw, wanted).detail(id.clone()))),
+                        Projection::Full => {
+                            let mut detail = self.context.spec()?.job(raw, wanted).detail(id.clone());
+                            // A server has the fields of a hash in no order, and in another one after an undo.
+                            detail.metadata.sort_by(|a, b| a.0.cmp(&b.0));
+                            Some(Job::Full(detail))
+                        }
                     });
                 }
             }
