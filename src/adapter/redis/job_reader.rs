@@ -118,8 +118,9 @@ impl JobReader<'_> {
 
     /// What `more` names, and the fields of hashes and stream entries that are no part of the job as they stand.
     fn metadata(&self) -> Vec<(String, Option<Untrusted>)> {
-        let mut out: Vec<(String, Option<Untrusted>)> =
-            self.spec.more.iter().map(|(name, field)| (name.clone(), self.text_of(field))).collect();
+        // A job that lacks what others have says nothing of it.
+        let named = self.spec.more.iter().filter_map(|(name, field)| Some((name.clone(), Some(self.text_of(field)?))));
+        let mut out: Vec<(String, Option<Untrusted>)> = named.collect();
         let hashes = self.spec.reads.iter().filter(|(_, read)| matches!(read.kind, ReadKind::Hash(_)));
         let hashes = hashes.map(|(name, _)| (name.as_str(), self.decoded_read(name)));
         let own = (self.spec.dead.kind == SetKind::Stream).then(|| (ENTRY, self.own_value()));
@@ -316,11 +317,17 @@ fn json(value: DecodedValue) -> Option<Untrusted> {
 
 fn cut_text(text: &str, cut: TextCut) -> Option<&str> {
     match cut {
-        TextCut::Class => error_text::cut(text).class,
+        TextCut::Class => error_text::cut(text).class.or_else(|| class_above_stack(text)),
         TextCut::Message => Some(error_text::cut(text).message),
         TextCut::Call => text.split_once('(').map(|(name, _)| name),
     }
     .filter(|cut| !cut.is_empty())
+}
+
+/// The class of an error without a message: it stands alone in the first line of its stack.
+fn class_above_stack(text: &str) -> Option<&str> {
+    let (first, _) = text.split_once('\n')?;
+    error_text::is_class_name(first).then_some(first)
 }
 
 fn time(text: &str, kind: FieldValue) -> Option<Timestamp> {

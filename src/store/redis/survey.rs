@@ -91,7 +91,8 @@ async fn probe(engine: &RedisEngine, name: &str, spec: &RedisSpec, budget: &Budg
         }
     }
     let queues = queues::find(engine, spec, prefix, budget).await?;
-    if queues.names.is_empty() {
+    // Some libraries leave nothing of a queue that has no jobs; what the layout is known by may be there all the same.
+    if queues.names.is_empty() && spec.detect.any.is_empty() {
         return Ok(None);
     }
     if !holds_such(engine, (spec, prefix), &queues.names, budget).await? {

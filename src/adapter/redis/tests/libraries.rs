@@ -61,6 +61,13 @@ fn bullmq() {
     assert_eq!(first_line(job(&jobs, "4")), "PaymentDeclined: declined for 9001");
     // A text was thrown: there is no stack, and so no class.
     assert_eq!(line(job(&jobs, "8")), "- | null | string | orders | worker-eu-1 | 1 | {\"n\":1}");
+    // An error without a message: its class stands alone above the stack.
+    let mut recorded = Recorded::read("bullmq.jsonl");
+    recorded.set("bull:orders:1", "stacktrace", "[\"Error\\n    at f (/app/job.js:1:1)\"]");
+    let (adapter, wanted) = (adapter("bullmq"), Wanted::ROW);
+    let spec = adapter.redis().expect("of Redis");
+    let entry = &recorded.entries(spec, "orders", wanted)[0];
+    assert_eq!(text(&spec.job(entry, wanted).text(crate::adapter::Part::Error)), "Error");
     // Its hash is gone: the id is listed, and nothing of it is known.
     assert_eq!(line(job(&jobs, "2")), "- | - | - | orders | - | - | -");
     let more = &job(&jobs, "4").metadata;
@@ -90,7 +97,7 @@ fn a_member_of_sidekiqs_set_that_is_no_json_is_a_job_without_parts() {
     let spec = adapter.redis().expect("of Redis");
     let entry = RawEntry { member: b"oops".to_vec(), score: Some(1.5e9), ..RawEntry::default() };
     let reader = spec.job(&entry, Wanted::Full);
-    assert_eq!((reader.own_id(), reader.is_of_layout()), (None, false));
+    assert_eq!((reader.own_id(), reader.is_of_layout()), (None, true));
     assert_eq!(line(&reader.detail(JobId::new("x"))), "- | - | - | - | - | - | -");
 }
 

@@ -54,6 +54,13 @@ impl Recorded {
         }
     }
 
+    /// Writes over a field of a hash.
+    pub fn set(&mut self, key: &str, field: &str, value: &str) {
+        let Some(Key::Hash(fields)) = self.0.get_mut(key.as_bytes()) else { panic!("{key} is no hash") };
+        fields.retain(|(name, _)| name != field.as_bytes());
+        fields.push((field.as_bytes().to_vec(), value.as_bytes().to_vec()));
+    }
+
     /// The dead entries of a queue, each with what `wanted` reads of it, in the order of the set.
     pub fn entries(&self, spec: &RedisSpec, queue: &str, wanted: Wanted<'_>) -> Vec<RawEntry> {
         let names = Names { prefix: &spec.prefix, queue, id: b"" };
