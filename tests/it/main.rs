@@ -33,6 +33,10 @@ mod pty;
 mod recipes;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "redis")]
+mod redis_layouts;
+#[cfg(feature = "redis")]
+mod redis_workers;
 mod repair;
 mod replay_options;
 mod replica;

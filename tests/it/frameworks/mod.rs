@@ -6,7 +6,7 @@
 //! `scripts/test --frameworks -- --test it frameworks::pg_boss`.
 
 mod rows;
-mod shop;
+pub mod shop;
 mod story;
 
 use std::collections::BTreeSet;

@@ -94,10 +94,7 @@ impl Framework {
 
     /// The framework, ready to run; nothing where these tests are switched off. What cannot be installed fails the test.
     pub fn installed(name: &str) -> Option<Self> {
-        if std::env::var_os("DLQ_TEST_FRAMEWORKS").is_none_or(|value| value.is_empty()) {
-            harness::skip("frameworks", "real workers run with scripts/test --frameworks only");
-            return None;
-        }
+        switched_on().then_some(())?;
         Some(Self::made_ready(name).unwrap_or_else(|reason| panic!("{reason}")))
     }
 
@@ -145,6 +142,21 @@ impl Framework {
             other => panic!("{}: no such runtime: {other}", self.name),
         }
     }
+}
+
+/// Whether tests with real workers run at all.
+pub fn switched_on() -> bool {
+    let is_on = std::env::var_os("DLQ_TEST_FRAMEWORKS").is_some_and(|value| !value.is_empty());
+    if !is_on {
+        harness::skip("frameworks", "real workers run with scripts/test --frameworks only");
+    }
+    is_on
+}
+
+/// The folder of a runtime, with what it needs in it; a sentence where it cannot be installed.
+#[cfg(feature = "redis")]
+pub fn installed_in(runtime: &str) -> Result<PathBuf, String> {
+    install(runtime).map(|()| cache().join(runtime))
 }
 
 /// Installs what a runtime needs, once for all tests; its one sentence is the failure's.

@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 
 pub use database::{Engine, OpenTransaction, TestDb};
 pub use pgbouncer::Pooler;
-pub use redis::RedisServer;
+pub use redis::{Answer, RedisServer};
 pub use server::Server;
 pub use wire::{Carries, Said, Wire};
 
