@@ -149,6 +149,11 @@ impl Console {
         self
     }
 
+    /// A digit that nothing follows.
+    fn digit(&mut self, digit: &str) -> &mut Self {
+        self.keys(digit).wait(Duration::from_millis(300))
+    }
+
     fn wait(&mut self, span: Duration) -> &mut Self {
         self.now = self.now.after(span);
         self.tell(Msg::Tick);

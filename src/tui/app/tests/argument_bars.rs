@@ -63,7 +63,7 @@ fn a_bar_of_a_value_narrows_to_its_jobs_and_is_left_out() {
 fn a_facet_takes_the_place_of_the_path_without_a_new_count() {
     let mut console = counted_by_currency();
     let by_facet = console.model.histogram.shown.clone().expect("bars");
-    console.keys("1");
+    console.digit("1");
     assert_eq!(console.model.histogram.drawn(), Some(&by_facet));
     assert!(console.request(Slot::Histogram).is_none());
 }

@@ -2,9 +2,6 @@
 
 use super::*;
 
-/// As many digits as one types without a pause, and then nothing.
-const PAUSE: Duration = Duration::from_millis(400);
-
 fn planned(console: &Console) -> Option<(Action, u64, String)> {
     match console.request(Slot::Act) {
         Some(Request::Plan { action, scope: ActionScope::Filter(filter), limit: Some(limit), .. }) => {
@@ -27,6 +24,7 @@ fn a_count_before_the_key_of_an_action_is_its_limit() {
     console.keys("3 R");
     assert_eq!(planned(&console), Some((Action::Replay, 3, String::new())), "a digit that the key follows at once");
     let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("Boom", 40)])))));
     console.model.screen.focus = Focus::Histogram;
     console.keys("2 5 R");
     let (_, limit, filter) = planned(&console).expect("a plan");
@@ -42,13 +40,13 @@ fn a_digit_alone_goes_to_its_facet_and_a_longer_number_to_none() {
     let second = opened().info.capabilities.facets[1];
     console.keys("2");
     assert_ne!(console.model.histogram.facet, second, "more digits may follow");
-    console.wait(PAUSE);
+    console.wait(Duration::from_millis(300));
     assert_eq!(console.model.histogram.facet, second);
     let mut console = Console::with_jobs(5);
     console.keys("2 j");
     assert_eq!(console.model.histogram.facet, second, "another key does not wait");
     let mut console = Console::with_jobs(5);
-    console.keys("2 0").wait(PAUSE);
+    console.keys("2 0").wait(Duration::from_secs(1));
     assert!(said(&console).starts_with("20 jobs: R plans"), "{}", said(&console));
     console.keys("Esc");
     assert_eq!(said(&console), "");

@@ -166,7 +166,7 @@ fn the_cursor_stays_on_screen_when_bars_come() {
 #[test]
 fn the_bar_under_the_cursor_is_the_one_that_was_seen_there() {
     let mut console = console(5, 2, (200, 45));
-    console.keys("2 1");
+    console.digit("2").digit("1");
     let glimpse = counted(&[("A", 9), ("B", 8)]).histogram;
     console.answer(Slot::Histogram, Reply::Estimate(Ok(Some(glimpse))));
     console.wait(Duration::from_secs(5));
@@ -223,7 +223,7 @@ fn what_the_cursor_came_to_while_the_link_was_down_is_shown_when_it_is_back() {
 #[test]
 fn another_facet_ends_it() {
     let mut console = previewed((140, 45));
-    console.keys("2");
+    console.digit("2");
     assert!(console.model.preview.shown.is_none());
     assert_eq!(asked(&console).as_deref(), Some(""));
 }

@@ -427,7 +427,7 @@ fn totals_are_in_doubt_where_a_count_has_seen_a_change_that_no_poll_tells_of() {
         console.wait(Duration::from_secs(1)).answer(Slot::Totals, Reply::Totals(Ok(totals)));
         let quiet = Changes { changed: false, token: token("7"), server_time: console.now, ..changes(Vec::new()) };
         console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(quiet))));
-        console.keys("2");
+        console.digit("2");
         let mut step = HistogramStep { token: Some(token(moment)), ..counted(&[("A", 5)]) };
         step.histogram.facet = Facet::Class;
         console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(step))));

@@ -130,7 +130,6 @@ pub fn run(model: &mut Model, command: KeyCommand, now: Timestamp) -> Vec<Effect
     }
 }
 
-
 fn hide_tour(model: &mut Model) -> Vec<Effect> {
     model.screen.tour = None;
     Vec::new()
