@@ -135,11 +135,8 @@ impl Session {
             Request::Page { query, screen } => Reply::Page(self.page(query, screen, budget).await),
             Request::Detail(id) => Reply::Detail(self.detail(id, going).await),
             Request::Rows(ids) => {
-                let rows = match self.store() {
-                    Ok(open) => open.desk.store.rows(&ids, budget).await,
-                    Err(e) => Err(e),
-                };
-                Reply::Rows(ids, rows.map(|rows| self.masked(rows)))
+                let rows = self.rows(&ids, budget).await;
+                Reply::Rows(ids, rows)
             }
             Request::Estimate(facet) => Reply::Estimate(match self.store() {
                 Ok(open) => {
@@ -188,6 +185,11 @@ impl Session {
                 Reply::RunsAgain(runs.map_err(|e| e.to_string()))
             }
         }
+    }
+
+    async fn rows(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<Entry>, SourceError> {
+        let rows = self.store()?.desk.store.rows(ids, budget).await?;
+        Ok(self.masked(rows))
     }
 
     async fn open(&self, name: String, reopen: bool) -> Result<Opened, SourceError> {

@@ -3,7 +3,6 @@
 pub(in crate::tui::app) mod colon_commands;
 mod command;
 mod contrast;
-mod count_prefix;
 mod filter;
 mod input_line;
 mod mouse;
@@ -121,9 +120,9 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
     if let Some(digit) =
         chord.digit().filter(|_| place.inherits() && (command.is_none() || model.screen.count.is_some()))
     {
-        return count_prefix::on_digit(model, digit, now);
+        return runs::count_prefix::on_digit(model, digit, now);
     }
-    let (is_done, mut effects) = count_prefix::on_key(model, command, now);
+    let (is_done, mut effects) = runs::count_prefix::on_key(model, command, now);
     if let Some(command) = command.filter(|_| !is_done) {
         // Nobody means the next job by not letting go.
         if key.kind == KeyEventKind::Repeat && command.writes() {

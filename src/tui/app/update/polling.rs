@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::reply::{fault, source_answered};
-use super::{count_prefix, filter, preview, reopen};
+use super::runs::count_prefix;
+use super::{filter, preview, reopen};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, SourceError};

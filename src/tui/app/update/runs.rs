@@ -1,11 +1,12 @@
 //! Acting: scope, plan, confirmation in proportion, the run and its receipt.
 
 pub mod confirm;
+pub mod count_prefix;
 pub mod edit_arguments;
 
 use super::colon_commands::plan_words::PlanWords;
 use super::command::refusal_of;
-use super::{count_prefix, filter};
+use super::filter;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;

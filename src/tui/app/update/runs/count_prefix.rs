@@ -3,13 +3,12 @@
 
 use std::time::Duration;
 
-use super::colon_commands::plan_words::PlanWords;
-use super::command;
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
 use crate::tui::app::effect::Effect;
-use crate::tui::app::model::{CountPrefix, Focus, Model, Overlay};
+use crate::tui::app::model::{CountPrefix, Focus, Model, Overlay, PlanWords};
+use crate::tui::app::update::command;
 use crate::tui::keys::KeyCommand;
 
 /// How long a digit waits before it goes to a facet: about as long as one takes from key to key.
