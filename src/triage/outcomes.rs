@@ -16,7 +16,8 @@ const STEP: usize = 500;
 /// Steps of one poll: the next one goes on with the jobs behind.
 const STEPS_PER_POLL: usize = 20;
 
-/// The time between two polls: short after a change, ever longer while nothing changes.
+/// The time between two polls: short after a change, ever longer while nothing changes, as far as polls are dear. What is
+/// asked quickly is asked every second: who waits for outcomes learns of a death within two.
 #[derive(Clone, Copy, Debug)]
 pub struct PollPause(Duration);
 
@@ -24,10 +25,13 @@ impl PollPause {
     /// The shortest.
     pub const SHORTEST: Duration = Duration::from_secs(1);
     const LONGEST: Duration = Duration::from_secs(30);
+    /// How many times as long as a poll took it may be until the next one.
+    const REST: u32 = 10;
 
-    /// The time to wait after a poll.
-    pub fn after(&mut self, has_changed: bool) -> Duration {
-        self.0 = if has_changed { Self::SHORTEST } else { (self.0 * 2).min(Self::LONGEST) };
+    /// The time to wait after a poll that took this long.
+    pub fn after(&mut self, has_changed: bool, took: Duration) -> Duration {
+        let longest = took.saturating_mul(Self::REST).clamp(Self::SHORTEST, Self::LONGEST);
+        self.0 = if has_changed { Self::SHORTEST } else { (self.0 * 2).min(longest) };
         self.0
     }
 }

@@ -163,7 +163,9 @@ async fn poll_to_end(
     let mut pause = PollPause::default();
     loop {
         let is_executed = ledger.runs().get(id).await?.state != RunState::Running;
+        let began = Instant::now();
         let counts = poll.poll(&opened.desk, ledger, &opened.budget).await?;
+        let took = began.elapsed();
         let is_final = poll.is_through() && counts.open() == 0;
         let has_changed = last.as_ref() != Some(&counts);
         if has_changed {
@@ -178,7 +180,7 @@ async fn poll_to_end(
         if is_executed && is_final {
             return Ok(counts);
         }
-        let wait = pause.after(has_changed);
+        let wait = pause.after(has_changed, took);
         if !poll.is_through() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Asks for the outcomes of replays while somebody looks at them, ever more rarely while nothing changes.
+//! Asks for the outcomes of replays while somebody looks at them, more rarely where nothing changes and polls are dear.
 
 use std::collections::HashMap;
 
@@ -56,9 +56,10 @@ impl OutcomePolls {
             if known.due > Instant::now() && followed != Some(&run.id) {
                 continue;
             }
+            let began = Instant::now();
             let seen: Option<OutcomeCounts> = known.poll.poll(desk, ledger, budget).await.ok();
             let has_changed = seen.is_some() && seen != run.outcomes;
-            known.due = Instant::now() + known.pause.after(has_changed);
+            known.due = Instant::now() + known.pause.after(has_changed, began.elapsed());
             run.outcomes = seen.or_else(|| run.outcomes.take());
         }
     }

@@ -5,6 +5,7 @@
 //! them. `scripts/test --frameworks` turns these tests on (it sets `DLQ_TEST_FRAMEWORKS=1`); one of them alone is
 //! `scripts/test --frameworks -- --test it frameworks::pg_boss`.
 
+mod followed;
 mod rows;
 pub mod shop;
 mod story;

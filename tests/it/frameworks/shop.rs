@@ -176,6 +176,8 @@ fn install(runtime: &str) -> Result<(), String> {
 pub enum World {
     /// Each job throws what its kind throws.
     Broken,
+    /// Each job throws a `LookupError`, which is none of theirs.
+    BrokenOtherwise,
     /// Each job succeeds.
     Mended,
 }
@@ -289,8 +291,12 @@ impl Shop {
 
     /// Lets the framework's worker work until nothing is left that may run. Says each attempt.
     pub async fn work(&self, world: World) -> Vec<Ran> {
-        let failing = ["failing".to_owned()];
-        let said = self.run("work", if world == World::Broken { &failing } else { &[] }).await;
+        let words: &[&str] = match world {
+            World::Broken => &["failing"],
+            World::BrokenOtherwise => &["failing", "otherwise"],
+            World::Mended => &[],
+        };
+        let said = self.run("work", &words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).await;
         let ran = |line: &String| serde_json::from_str(line).unwrap_or_else(|e| panic!("{self}: {e}: {line}"));
         said.iter().map(ran).collect()
     }

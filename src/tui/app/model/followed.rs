@@ -1,5 +1,7 @@
 //! The replay of this console whose jobs are followed: what became of them stays on the screen until it was seen.
 
+use std::time::Duration;
+
 use crate::domain::outcome::OutcomeCounts;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId};
@@ -17,14 +19,21 @@ pub struct FollowedReplay {
     /// When that is asked again; `None` once all have settled.
     pub due: Option<Timestamp>,
     pause: PollPause,
+    /// When the question was asked that has no answer yet.
     asked: Option<Timestamp>,
+    answered: Option<Timestamp>,
 }
 
 impl FollowedReplay {
     /// Begins to follow the jobs of a run.
     pub fn new(run: &Run, now: Timestamp) -> Self {
         let (run, replayed) = (run.id.clone(), run.tally.done);
-        Self { run, replayed, outcomes: None, due: Some(now), pause: PollPause::default(), asked: None }
+        Self { run, replayed, outcomes: None, due: Some(now), pause: PollPause::default(), asked: None, answered: None }
+    }
+
+    /// Notes that it is asked now.
+    pub fn ask(&mut self, now: Timestamp) {
+        self.asked = Some(now);
     }
 
     /// Whether more will be known.
@@ -35,23 +44,22 @@ impl FollowedReplay {
     /// Notes what is known now.
     pub fn take(&mut self, outcomes: Option<OutcomeCounts>, now: Timestamp) {
         let has_changed = outcomes.is_some() && outcomes != self.outcomes;
-        let pause = self.pause.after(has_changed);
+        let took = self.asked.take().map_or(0, |asked| now.0.saturating_sub(asked.0).max(0).unsigned_abs());
+        let pause = self.pause.after(has_changed, Duration::from_micros(took));
         self.outcomes = outcomes.or_else(|| self.outcomes.take());
-        self.asked = Some(now);
+        self.answered = Some(now);
         self.due = (!self.is_final()).then(|| now.after(pause));
     }
 
     /// The table has changed: a job of the replay may have died again.
     pub fn hurry(&mut self, now: Timestamp) {
-        let soon = self.asked.map_or(now, |asked| asked.after(PollPause::SHORTEST).max(now));
+        let soon = self.answered.map_or(now, |answered| answered.after(PollPause::SHORTEST).max(now));
         self.due = self.due.map(|due| due.min(soon));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn counts(waiting: u64, succeeded: u64) -> Option<OutcomeCounts> {
@@ -59,17 +67,20 @@ mod tests {
     }
 
     #[test]
-    fn it_is_asked_more_rarely_while_nothing_changes_at_once_after_a_change_and_never_once_all_have_settled() {
+    fn it_is_asked_more_rarely_while_nothing_changes_and_asking_is_dear_and_never_once_all_have_settled() {
         let now = Timestamp(0);
         let run = RunId("r-1".into());
         let pause = PollPause::default();
-        let mut followed = FollowedReplay { run, replayed: 5, outcomes: None, due: Some(now), pause, asked: None };
-        let mut waits = Vec::new();
-        for _ in 0..7 {
-            followed.take(counts(5, 0), now);
-            waits.push(followed.due.map_or(0, |due| due.0 / 1_000_000));
+        let due = Some(now);
+        let mut followed = FollowedReplay { run, replayed: 5, outcomes: None, due, pause, asked: None, answered: None };
+        for (ms, wanted) in [(90, [1; 7]), (300, [2, 3, 3, 3, 3, 3, 3]), (5_000, [6, 12, 24, 30, 30, 30, 30])] {
+            let waits = wanted.map(|_| {
+                followed.ask(Timestamp(-ms * 1_000));
+                followed.take(counts(5, 0), now);
+                followed.due.map_or(0, |due| due.0 / 1_000_000)
+            });
+            assert_eq!(waits, wanted, "{ms} ms");
         }
-        assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30]);
         followed.hurry(now.after(Duration::from_secs(9)));
         assert_eq!(followed.due, Some(now.after(Duration::from_secs(9))));
         followed.hurry(now);

@@ -131,12 +131,14 @@ fn what_became_of_a_replay_is_followed_until_it_was_seen() {
         |console: &Console| console.model.runner.followed.as_ref()?.outcomes.as_ref().map(OutcomeCounts::summary);
     console.wait(LONG_ENOUGH);
     assert!(asks(&console));
+    // It is dear to ask.
+    let long = Duration::from_secs(4);
     for _ in 0..6 {
-        console.answer(Slot::Runs, seen(1, 0)).wait(Duration::from_secs(31));
+        console.wait(long).answer(Slot::Runs, seen(1, 0)).wait(Duration::from_secs(31));
         assert!(asks(&console));
     }
     assert_eq!(known(&console).as_deref(), Some("1 waiting"));
-    console.answer(Slot::Runs, seen(1, 0)).wait(Duration::from_secs(2));
+    console.wait(long).answer(Slot::Runs, seen(1, 0)).wait(Duration::from_secs(2));
     assert!(!asks(&console), "nothing has changed for a while");
     // A death is a change of the table.
     console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(changes(Vec::new())))));

@@ -25,7 +25,10 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         effects.push(model.requests.ask(Slot::Runs, Request::RunsAgain { followed: None }));
     }
     if is_due(outcomes_due(model), now) {
-        let followed = model.runner.followed.as_ref().map(|followed| followed.run.clone());
+        let followed = model.runner.followed.as_mut().map(|followed| {
+            followed.ask(now);
+            followed.run.clone()
+        });
         effects.push(model.requests.ask(Slot::Runs, Request::RunsAgain { followed }));
     }
     match model.live.link {
