@@ -96,6 +96,11 @@ impl Action {
         self.profile().rows == RowEffect::Edited
     }
 
+    /// Whether a validator has a say in it: only in what puts arguments before workers, or changes them.
+    pub fn is_validated(self) -> bool {
+        matches!(self, Action::Replay | Action::Repair)
+    }
+
     /// The action that a word names, if it names one.
     pub fn from_word(word: &str) -> Option<Action> {
         Action::ALL.into_iter().find(|a| a.word() == word)

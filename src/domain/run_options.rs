@@ -135,6 +135,11 @@ impl Options {
         !self.no_archive && (action != Action::Replay || self.keep || jobs <= KEPT_UNASKED)
     }
 
+    /// Whether the arguments of the jobs change in the same transaction as the action, which is not the change itself.
+    pub fn edits_too(&self, action: Action) -> bool {
+        self.repair.is_some() && matches!(action, Action::Replay | Action::Recall)
+    }
+
     /// Whether nothing was asked for.
     pub fn is_plain(&self) -> bool {
         *self == Options::default()

@@ -139,7 +139,7 @@ impl StoreInfo {
                 "{table} keeps no queue that a replay could replace: its adapter has no {{to_queue}} for this destination"
             ));
         }
-        if options.repair.is_some() && matches!(action, Action::Replay | Action::Recall) {
+        if options.edits_too(action) {
             if let Some(Destination::Command(_)) = &self.destination {
                 return Some(format!(
                     "replayed jobs of {table} go to a command, which takes no part in a transaction: repair them first, and \

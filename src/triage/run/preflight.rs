@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::stop_reason::StopReason;
 use super::{RunError, RunOptions};
-use crate::domain::action::Action;
 use crate::domain::text::Clean;
 use crate::ledger::{Ledger, Run};
 use crate::store::{Availability, Budget};
@@ -62,7 +61,7 @@ pub(super) fn validator(
     ledger: &Ledger,
     run: &Run,
 ) -> Result<Option<Arc<dyn Validate>>, RunError> {
-    if !matches!(run.intent.action, Action::Replay | Action::Repair) {
+    if !run.intent.action.is_validated() {
         return Ok(None);
     }
     if let (Some(kept), None, None) = (&run.intent.options.validate, &options.validate, ledger.path()) {

@@ -9,7 +9,6 @@ use tokio::time::{Instant, sleep};
 
 use super::session::{Going, Session};
 use super::world::Fact;
-use crate::domain::action::Action;
 use crate::domain::histogram::jobs;
 use crate::domain::repair::{ChangeShape, RepairGroup};
 use crate::domain::run_options::Options;
@@ -58,7 +57,7 @@ impl Session {
     /// Freezes a cohort and makes its plan; `is_validated` says whether the validator of the source is asked.
     pub async fn plan(&self, ask: Ask, is_validated: bool, going: &Going) -> Result<Plan, String> {
         let open = self.store().map_err(|e| e.to_string())?;
-        let validate = open.validate.filter(|_| is_validated && matches!(ask.action, Action::Replay | Action::Repair));
+        let validate = open.validate.filter(|_| is_validated && ask.action.is_validated());
         let edit = edit_request(&ask)?;
         let options = Options { validate, ..ask.options };
         let ask = Ask { options, thresholds: self.thresholds, edit, ..ask };

@@ -151,8 +151,7 @@ fn tx_journal(batch: &Batch) -> Result<Option<&dyn TxJournal>> {
 impl<'a> Work<'a> {
     /// Whether the arguments of the jobs change in the same transaction.
     pub(crate) fn edits_too(&self) -> bool {
-        let action = self.batch.action;
-        self.batch.options.repair.is_some() && matches!(action, Action::Replay | Action::Recall)
+        self.batch.options.edits_too(self.batch.action)
     }
 
     /// The table that the jobs stand in that are taken back.
