@@ -1,10 +1,12 @@
 //! `replay --canary`, `--stop-above` and `--ramp`, with workers of which some, all or none succeed.
 
+use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sqlx::{Connection, Executor, SqliteConnection};
 use tokio::task::JoinHandle;
 
 use super::{Ended, User};
@@ -186,6 +188,148 @@ async fn a_rule_is_kept_in_a_ledger_that_all_operators_share() {
         let (ended, receipt) = resumed(&bob, &stopped, &[]);
         ended.with(0);
         assert_eq!((&receipt["done"], &receipt["rollout"]["phase"]), (&receipt["planned"], &json!("rest")), "{name}");
+    }
+}
+
+/// The rows of the events as they stand, but for the time of the last change.
+async fn events(db: &TestDb) -> Vec<String> {
+    let columns = ["id", "status", "retry_count", "retry_after"];
+    let text = if db.engine == Engine::Mysql { "char" } else { "text" };
+    let columns = columns.map(|column| format!("coalesce(cast({column} as {text}), '-')"));
+    let row = match db.engine {
+        Engine::Mysql => format!("concat_ws(' ', {})", columns.join(", ")),
+        _ => columns.join(" || ' ' || "),
+    };
+    db.column(&format!("select {row} from dlq_events order by id")).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_canary_with_one_attempt_is_taken_back_with_the_rest_as_its_dry_run_says() {
+    for db in every_engine("canary_undo").await {
+        let name = db.engine.name();
+        Layout::DlqEvents.seed(&db, 300).await;
+        db.execute("update dlq_events set status = 'SUCCEEDED' where status = 'PENDING'").await;
+        db.execute("update dlq_events set retry_count = 7 where status = 'FAILED_PERMANENTLY'").await;
+        let before = events(&db).await;
+        let user = User::of(&db);
+        let (ended, undecided) = canary(&user, "1s");
+        assert!(ended.with(3).contains("the gate cannot tell"), "{name}: {}", ended.err);
+        assert_eq!(undecided["options"]["rollout"]["one_attempt"], json!(true), "{name}: {undecided}");
+        let (ended, receipt) = resumed(&user, &undecided, &["--skip-gate"]);
+        ended.with(0);
+        let planned = receipt["planned"].as_u64().expect("a number");
+        let pending = async |count: &str| {
+            db.count(&format!("dlq_events where status = 'PENDING' and retry_count = {count}")).await
+        };
+        assert_eq!((pending("7").await, pending("0").await), (20, planned - 20), "{name}");
+        let run = receipt["run"].as_str().expect("a run");
+        let foreseen = user.json(&["undo", run, "--dry-run", "-o", "json"]);
+        assert_eq!(foreseen["outlook"], json!([{ "reason": "can be undone", "n": planned }]), "{name}: {foreseen}");
+        let undone = user.json(&["undo", run, "--yes", "-o", "json"]);
+        assert_eq!(undone["done"], json!(planned), "{name}: {undone}");
+        assert_eq!(events(&db).await, before, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_takes_the_oldest_jobs_or_some_of_each_sort() {
+    for db in every_engine("pick").await {
+        let name = db.engine.name();
+        Layout::JobsDlq.seed(&db, 300).await;
+        // One error that only one job has, which is neither among the newest nor among the oldest.
+        db.execute("update jobs_dlq set error_class = 'RareError' where id = 150").await;
+        let planned = |pick: &str, limit: &str| -> Vec<u64> {
+            let user = User::of(&db);
+            let words = ["replay", "--all", "--limit", limit, "--pick", pick, "--yes", "-o", "json"];
+            let receipt = user.json(&words);
+            let run = receipt["run"].as_str().expect("a run");
+            let jobs = user.json(&["runs", run, "--jobs", "-o", "json"])["jobs"].clone();
+            let id = |job: &Value| job["id"].as_str().and_then(|id| id.parse().ok()).expect("an id");
+            let mut ids: Vec<u64> = jobs.as_array().expect("jobs").iter().map(id).collect();
+            ids.sort_unstable();
+            ids
+        };
+        let ids = async |rest: &str| -> Vec<u64> {
+            let ids = db.column(&format!("select id from jobs_dlq {rest}")).await;
+            let mut ids: Vec<u64> = ids.iter().map(|id| id.parse().expect("an id")).collect();
+            ids.sort_unstable();
+            ids
+        };
+        let oldest = ids("order by failed_at, id limit 7").await;
+        let newest = ids("order by failed_at desc, id desc limit 7").await;
+        assert_ne!(oldest, newest, "{name}");
+        assert_eq!(planned("oldest", "7"), oldest, "{name}");
+        assert_eq!(planned("newest", "7"), newest, "{name}");
+        let classes = db.column("select distinct error_class from jobs_dlq").await;
+        let all = db.column("select error_class from jobs_dlq order by id").await;
+        let by_id: HashMap<u64, String> = ids("").await.into_iter().zip(all).collect();
+        let (first, last) =
+            (ids("order by failed_at, id limit 1").await, ids("order by failed_at desc, id desc limit 1").await);
+        let spread = planned("spread", "60");
+        assert!(spread.len() == 60 && classes.len() < 60, "{name}: {spread:?} of {classes:?}");
+        for class in &classes {
+            assert!(spread.iter().any(|id| by_id[id] == *class), "{name}: no {class} in {spread:?}");
+        }
+        for (end, id) in [("oldest", first[0]), ("newest", last[0])] {
+            assert!(spread.contains(&id), "{name}: the {end}, {id}, is not in {spread:?}");
+        }
+        let left = ids("").await;
+        assert!(spread.iter().all(|id| !left.contains(id)), "{name}: what was planned was replayed");
+    }
+}
+
+/// The ledger of a user, for statements of ours.
+async fn ledger_of(user: &User) -> SqliteConnection {
+    let file = user.home().join("state/dlq-tui/ledger.sqlite3");
+    SqliteConnection::connect(&format!("sqlite://{}", file.display())).await.expect("a ledger")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_killed_once_its_rule_has_stopped_it_is_stopped_by_it_and_goes_on_under_it() {
+    for db in seeded("canary_killed_late").await {
+        let name = db.engine.name();
+        let user = User::of(&db);
+        let failing = Workers::failing(&db, 100);
+        user.run(&["runs"]).with(0);
+        // The end of a run takes forever to be written. A trigger may not count to a number that nobody reaches; a view may.
+        let mut ledger = ledger_of(&user).await;
+        for sql in [
+            "create view endless as with recursive c(n) as (select 1 union all select n + 1 from c) select n from c",
+            "create trigger never before update of state on runs when new.state = 'stopped' \
+             begin select count(*) from endless; end",
+        ] {
+            ledger.execute(sql).await.expect(sql);
+        }
+        let words = ["replay", "--all", "--canary", "20", "--settle", "30s", "--yes"];
+        let run = killed_when(&user, &words, async |run: &Value| run["rollout"]["phase"] == "stopped").await;
+        assert_eq!(run["state"], "running", "{name}: its end is not written");
+        for sql in ["drop trigger never", "drop view endless"] {
+            ledger.execute(sql).await.expect(sql);
+        }
+        drop(ledger);
+        let count = async |status: &str| db.count(&format!("dlq_events where status = '{status}'")).await;
+        let id = run["run"].as_str().expect("a run");
+        let shown = user.run(&["runs", id]).out;
+        assert!(shown.contains("stopped by its rule: died again 20 of 20"), "{name}: {shown}");
+        assert_eq!(count("PENDING").await, 0, "{name}: the canary has died");
+        let (ended, still) = resumed(&user, &run, &[]);
+        assert!(ended.with(3).contains("stopped: died again 20 of 20 canary jobs"), "{name}: {}", ended.err);
+        assert_eq!((&still["done"], &still["rollout"]["phase"]), (&json!(40), &json!("stopped")), "{name}: the next");
+        drop(failing);
+        let before = count("SUCCEEDED").await;
+        let _fixed = Workers::failing(&db, 0);
+        let (ended, receipt) = resumed(&user, &run, &[]);
+        ended.with(0);
+        let planned = receipt["planned"].as_u64().expect("a number");
+        assert_eq!((&receipt["done"], &receipt["rollout"]["phase"]), (&json!(planned), &json!("rest")), "{name}");
+        while count("PENDING").await > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(
+            (count("FAILED_PERMANENTLY").await, count("SUCCEEDED").await),
+            (40, before + planned - 40),
+            "{name}"
+        );
     }
 }
 
