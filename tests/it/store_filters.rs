@@ -4,13 +4,17 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use chrono::Datelike;
+use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::{Filter, Key, Pattern, Subject, Test};
 use dlq_tui::domain::fingerprint::Fingerprint;
 use dlq_tui::domain::job::{JobDetail, State};
 use dlq_tui::domain::json;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
+use dlq_tui::ledger::{Ledger, LedgerLocator};
 use dlq_tui::store::{Cursor, Entry, PageQuery, ScanMode, Sort, Store, StoreExt};
+use dlq_tui::triage::StoreContext;
+use futures_util::future::BoxFuture;
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine};
@@ -365,6 +369,57 @@ async fn a_member_is_found_in_whatever_its_path_leads_through_and_however_its_va
                 "{text} on {:?}",
                 db.engine
             );
+        }
+    }
+}
+
+#[tokio::test]
+async fn terms_for_runs_select_what_became_of_their_jobs_and_go_with_all_others() {
+    for db in harness::every_engine("filters_run").await {
+        let name = db.engine.name();
+        Layout::DlqEvents.seed(&db, 120).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let desk = crate::run::desk(&db.url, "dlq_events").await;
+        let desk = StoreContext { ledger: Some(LedgerLocator::known(ledger.clone())), ..desk };
+        let ids = async |condition: &str| -> BTreeSet<String> {
+            db.column(&format!("select id from dlq_events where {condition}")).await.into_iter().collect()
+        };
+        let of_run = ids("status = 'FAILED_PERMANENTLY' and retry_count <= 3").await;
+        let run = crate::run::plan(&desk, &ledger, "attempts:<=3", Action::Replay).await.run;
+        assert_eq!(crate::run::go(&desk, &ledger, &run).await.run.tally.done, of_run.len() as u64, "{name}");
+        // Of its jobs some died again, some succeeded, and some wait.
+        let listed: Vec<&str> = of_run.iter().map(String::as_str).collect();
+        let listed = format!("id in ({})", listed.join(", "));
+        for (place, status) in [(0, "FAILED_PERMANENTLY"), (1, "SUCCEEDED")] {
+            db.execute(&format!("update dlq_events set status = '{status}' where id % 3 = {place} and {listed}")).await;
+        }
+        let known = exhaust(&*desk.store, &filter(EVERYTHING), Sort::default(), Cursor::Start, 50).await;
+        let known: BTreeSet<String> = known.into_iter().map(|entry| entry.row.id.as_str().to_owned()).collect();
+        let budget = budget();
+        for (text, condition) in [
+            ("run:RUN", listed.clone()),
+            ("-run:RUN", format!("not ({listed})")),
+            ("run:last", listed.clone()),
+            ("run:RUN outcome:died", format!("{listed} and id % 3 = 0")),
+            ("run:RUN -outcome:died", format!("{listed} and id % 3 <> 0")),
+            ("run:RUN outcome:succeeded", format!("{listed} and id % 3 = 1")),
+            ("run:RUN outcome:died outcome:succeeded", format!("{listed} and id % 3 < 2")),
+            ("run:RUN outcome:died id:/[05]$/", format!("{listed} and id % 3 = 0 and id % 5 = 0")),
+            ("-run:RUN -id:/[05]$/", format!("not ({listed}) and id % 5 <> 0")),
+        ] {
+            let expected: BTreeSet<String> = ids(&condition).await.intersection(&known).cloned().collect();
+            let asked = filter(&format!("{EVERYTHING} {}", text.replace("RUN", &run.0)));
+            for from in [Cursor::Start, Cursor::End] {
+                let read = |query| -> BoxFuture<'_, _> { Box::pin(desk.scan(query, ScanMode::List, &budget)) };
+                let found = exhaust_by(&read, &asked, Sort::default(), from, 7).await;
+                let found: BTreeSet<String> = found.into_iter().map(|e| e.row.id.as_str().to_owned()).collect();
+                assert_eq!(found, expected, "{name}: {text}");
+            }
+            let count = |query| -> BoxFuture<'_, _> { Box::pin(desk.count(query, &budget)) };
+            let step = histogram_by(&count, dlq_tui::domain::facet::Facet::Error, &asked).await;
+            assert_eq!(step.histogram.total.n as usize, expected.len(), "{name}: {text} counted");
+            assert!(!expected.is_empty() && expected.len() < known.len(), "{name}: {text} tells no rows apart");
         }
     }
 }
