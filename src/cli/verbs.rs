@@ -30,6 +30,7 @@ use crate::domain::run_options::Options;
 use crate::domain::run_options::rate::Pacing;
 use crate::domain::text::Clean;
 use crate::ledger::{Ledger, Run};
+use crate::store::COPY_NEEDS_QUEUE;
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{ActionScope, Confirm, Plan};
 use crate::triage::progress::FreezeProgress;
@@ -50,6 +51,9 @@ pub async fn run(opened: &OpenedStore, verb: &VerbCommand) -> Result<Code> {
 
 /// Replays.
 async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
+    if args.copy && args.to_queue.is_none() {
+        return Err(CliError::usage(COPY_NEEDS_QUEUE).into());
+    }
     let pacing = Pacing { spread: args.spread.map(|span| span.as_secs()), ..Pacing::default() };
     let options = Options {
         to_queue: args.to_queue.clone(),
@@ -62,7 +66,8 @@ async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
     };
     let max_replays = args.max_replays.unwrap_or(opened.thresholds.max_replays);
     let thresholds = Thresholds { max_replays, ..opened.thresholds };
-    act(opened, Action::Replay, &args.act, options, thresholds).await
+    let action = if args.copy { Action::Copy } else { Action::Replay };
+    act(opened, action, &args.act, options, thresholds).await
 }
 
 /// Discards.

@@ -14,6 +14,8 @@ use super::text::{Clean, Untrusted};
 pub enum Action {
     /// Back to the live queue.
     Replay,
+    /// Stays dead, and a copy of it goes to another queue: a rehearsal.
+    Copy,
     /// Stays, out of sight; reversible.
     Ignore,
     /// Undo of ignore.
@@ -36,8 +38,9 @@ pub enum Action {
 
 impl Action {
     /// Every action, in the order of menus; the last three are had only by undoing a run.
-    pub const ALL: [Action; 10] = [
+    pub const ALL: [Action; 11] = [
         Action::Replay,
+        Action::Copy,
         Action::Ignore,
         Action::Reopen,
         Action::Discard,
@@ -53,6 +56,7 @@ impl Action {
     pub const fn profile(self) -> &'static ActionProfile {
         match self {
             Action::Replay => &profile::REPLAY,
+            Action::Copy => &profile::COPY,
             Action::Ignore => &profile::IGNORE,
             Action::Reopen => &profile::REOPEN,
             Action::Discard => &profile::DISCARD,
@@ -86,6 +90,21 @@ impl Action {
         self.profile().undo.by
     }
 
+    /// Whether it puts jobs into a queue: they have a queue and attempts to choose.
+    pub fn enqueues(self) -> bool {
+        matches!(self, Action::Replay | Action::Copy)
+    }
+
+    /// Why there is no way back, as a sentence; of an action that [`Action::undone_by`] knows no undo of.
+    pub fn why_final(self) -> String {
+        match self {
+            Action::Copy => {
+                "copies in another queue cannot be taken back: whoever owns that queue deletes them".to_owned()
+            }
+            _ => format!("{self} cannot be undone"),
+        }
+    }
+
     /// Whether it acts on rows that the ledger kept of an earlier run.
     pub fn needs_kept(self) -> bool {
         self.profile().undoes.is_some() && !self.edits()
@@ -98,7 +117,7 @@ impl Action {
 
     /// Whether a validator has a say in it: only in what puts arguments before workers, or changes them.
     pub fn is_validated(self) -> bool {
-        matches!(self, Action::Replay | Action::Repair)
+        matches!(self, Action::Replay | Action::Copy | Action::Repair)
     }
 
     /// The action that a word names, if it names one.

@@ -41,6 +41,15 @@ pub struct StoreInfo {
     pub capabilities: Capabilities,
 }
 
+/// What a plan says of copies.
+const COPY_NOTES: [&str; 2] = [
+    "Copies go to the other queue. The dead rows stay as they are, and no replay is counted.",
+    "Copies cannot be taken back from here: whoever owns that queue deletes them.",
+];
+
+/// Why a copy names its queue.
+pub const COPY_NEEDS_QUEUE: &str = "--copy needs --to-queue NAME: in its own queue a copy would run the job twice";
+
 /// What can be asked of a store.
 #[derive(Clone, Debug, Default)]
 pub struct Capabilities {
@@ -82,6 +91,9 @@ pub enum Evidence {
 impl StoreInfo {
     /// Whether `action` can be used here.
     pub fn availability(&self, action: Action) -> Availability {
+        if action == Action::Copy {
+            return self.copying();
+        }
         let actions = &self.capabilities.actions;
         let own = actions.iter().find(|(a, _)| *a == action).map(|(_, availability)| availability);
         let is_ready = |(_, availability): &(Action, Availability)| matches!(availability, Availability::Ready { .. });
@@ -122,6 +134,8 @@ impl Identity {
 pub struct LayoutOptions {
     /// Whether replayed jobs can be sent to another queue than their own.
     pub to_queue: bool,
+    /// Whether a copy of a dead job can be put into another queue.
+    pub copies: bool,
     /// What may become of used attempts, the usual one first; empty where there is no choice.
     pub attempts: Vec<Attempts>,
     /// The states that the layout has words for.
@@ -131,10 +145,32 @@ pub struct LayoutOptions {
 }
 
 impl StoreInfo {
+    /// Whether copies can be made: it takes the rights of a replay, whose inserting steps are run.
+    fn copying(&self) -> Availability {
+        let notes = || COPY_NOTES.map(str::to_owned).into();
+        match (self.availability(Action::Replay), &self.destination) {
+            (Availability::Disabled(reason), _) => Availability::Disabled(reason),
+            (Availability::Ready { .. }, _) if self.capabilities.options.copies => {
+                Availability::Ready { notes: notes() }
+            }
+            (_, Some(Destination::Command(_))) => Availability::Disabled(format!(
+                "replayed jobs of {} go to a command, which may settle the dead rows: --copy takes a table as destination",
+                self.title
+            )),
+            _ => Availability::Disabled(format!(
+                "{} has no step that puts a copy beside the dead job: its adapter marks none with `copies = true`",
+                self.title
+            )),
+        }
+    }
+
     /// Why these options cannot be had for an action here; `None` when they can.
     pub fn refusal(&self, action: Action, options: &Options) -> Option<String> {
         let (table, offered) = (&self.title, &self.capabilities.options);
-        if options.to_queue.is_some() && action == Action::Replay && !offered.to_queue {
+        if options.to_queue.is_none() && action == Action::Copy {
+            return Some(COPY_NEEDS_QUEUE.to_owned());
+        }
+        if options.to_queue.is_some() && action.enqueues() && !offered.to_queue {
             return Some(format!(
                 "{table} keeps no queue that a replay could replace: its adapter has no {{to_queue}} for this destination"
             ));
@@ -150,7 +186,7 @@ impl StoreInfo {
                 return Some(reason);
             }
         }
-        let attempts = options.attempts.filter(|a| action == Action::Replay && !offered.attempts.contains(a))?;
+        let attempts = options.attempts.filter(|a| action.enqueues() && !offered.attempts.contains(a))?;
         Some(format!(
             "{table} has no choice of attempts: its adapter has no {{once}} for this destination, so `{}` cannot be had",
             attempts.word()

@@ -35,7 +35,7 @@ pub use diagnose::{
 };
 pub use edit_arguments::{EditArguments, FoundArguments};
 pub use fetch::{Job, Projection, StoreExt};
-pub use info::{Availability, Capabilities, Evidence, Identity, LayoutOptions, StoreInfo};
+pub use info::{Availability, COPY_NEEDS_QUEUE, Capabilities, Evidence, Identity, LayoutOptions, StoreInfo};
 pub use journal::{Journal, JournalEntry, RowCopies, SourceJournal, TxMarker};
 pub use page::{
     ComparedColumns, Cursor, Entry, Page, PageQuery, Position, ScanMode, Scanned, Sort, SortKey, Unordered,

@@ -14,7 +14,7 @@ use crate::ledger::Split;
 pub(super) fn option_notes(desk: &StoreContext, ask: &Ask) -> Vec<String> {
     let offers = &desk.store.info().capabilities.options;
     let mut told = Vec::new();
-    if ask.action == Action::Replay {
+    if ask.action.enqueues() {
         let attempts = ask.options.attempts.or(offers.attempts.first().copied());
         told.extend(attempts.map(|attempts| attempts.sentence().to_owned()));
     }

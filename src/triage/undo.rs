@@ -36,7 +36,7 @@ pub(super) fn check(desk: &StoreContext, run: &Run, action: Action) -> Result<()
         state => return no(format!("run {id} is {}: it did nothing that could be undone", state.word())),
     }
     match intent.action.undone_by() {
-        None => return no(format!("{} cannot be undone", intent.action)),
+        None => return no(intent.action.why_final()),
         Some(way) if way != action => {
             let [done, way, action] = [intent.action, way, action].map(Action::with_article);
             return no(format!("{done} is undone by {way}, and not by {action}"));

@@ -8,7 +8,7 @@ use dlq_tui::ledger::{Ledger, RunId, RunState};
 use sqlx::{Connection, Executor, SqliteConnection};
 
 use crate::fixtures::Layout;
-use crate::harness::{Engine, every_engine};
+use crate::harness::{Engine, TestDb, every_engine};
 use crate::run::{dead, desk, plan, resume_to_the_end, start};
 
 /// Jobs of a batch that the processes take at a time, which is all that a kill may leave in doubt.
@@ -52,9 +52,43 @@ async fn not_started(ledger: &Ledger, run: &RunId) -> u64 {
 const A_WHILE: Duration = Duration::from_millis(150);
 
 /// Jobs that were replayed, and those that the record has as done.
-async fn told(db: &crate::harness::TestDb, ledger: &Ledger, run: &RunId) -> (u64, u64) {
+async fn told(db: &TestDb, ledger: &Ledger, run: &RunId) -> (u64, u64) {
     let done = ledger.runs().tally(run).await.expect("a tally").done;
     (db.count("jobs").await, done)
+}
+
+/// Kills a process at work on a run between the commit of a batch and its entry in the record; how many jobs are in the
+/// live table then, and how many the record has as done.
+pub async fn kill_before_entry(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> (u64, u64) {
+    let file = format!("sqlite://{}", ledger.path().expect("a file").display());
+    let mut writer = SqliteConnection::connect(&file).await.expect("a connection");
+    let mut child = at_work(ledger, run, || start(db, layout, ledger, run)).await;
+    // Nothing can be recorded any more. Where the transaction of a batch is noted too, it may wait for that, uncommitted.
+    let (replayed, done) = loop {
+        assert!(child.try_wait().expect("a state").is_none(), "it ended before it was caught");
+        writer.execute("BEGIN IMMEDIATE").await.expect("a lock");
+        let began = Instant::now();
+        let mut caught = told(db, ledger, run).await;
+        while caught.0 == caught.1 && began.elapsed() < A_WHILE {
+            caught = told(db, ledger, run).await;
+        }
+        if caught.0 > caught.1 {
+            break caught;
+        }
+        writer.execute("ROLLBACK").await.expect("an end");
+        // Whoever waits for the file looks at it now and then: it must come to its turn.
+        while told(db, ledger, run).await.1 == caught.1 && child.try_wait().expect("a state").is_none() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    // The next batch is worked on by now, and waits for its name.
+    assert!(replayed - done <= BATCH as u64, "{replayed} replayed, {done} on record");
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    writer.execute("ROLLBACK").await.expect("an end");
+    let left = ledger.runs().get(run).await.expect("a run").tally;
+    assert_eq!((told(db, ledger, run).await, left.in_doubt), ((replayed, done), replayed - done), "{left:?}");
+    (replayed, done)
 }
 
 #[tokio::test]
@@ -67,34 +101,7 @@ async fn a_process_killed_between_a_commit_and_its_entry_leaves_one_batch_in_dou
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
         let desk = desk(&db.url, layout.table()).await;
         let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
-        let file = format!("sqlite://{}", ledger.path().expect("a file").display());
-        let mut writer = SqliteConnection::connect(&file).await.expect("a connection");
-        let mut child = at_work(&ledger, &run, || start(&db, layout, &ledger, &run)).await;
-        // Nothing can be recorded any more. Where the transaction of a batch is noted too, it may wait for that, uncommitted.
-        let (replayed, done) = loop {
-            assert!(child.try_wait().expect("a state").is_none(), "it ended before it was caught");
-            writer.execute("BEGIN IMMEDIATE").await.expect("a lock");
-            let began = Instant::now();
-            let mut caught = told(&db, &ledger, &run).await;
-            while caught.0 == caught.1 && began.elapsed() < A_WHILE {
-                caught = told(&db, &ledger, &run).await;
-            }
-            if caught.0 > caught.1 {
-                break caught;
-            }
-            writer.execute("ROLLBACK").await.expect("an end");
-            // Whoever waits for the file looks at it now and then: it must come to its turn.
-            while told(&db, &ledger, &run).await.1 == caught.1 && child.try_wait().expect("a state").is_none() {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        // The next batch is worked on by now, and waits for its name.
-        assert!(replayed - done <= BATCH as u64, "{replayed} replayed, {done} on record");
-        child.kill().expect("a kill");
-        child.wait().expect("an end");
-        writer.execute("ROLLBACK").await.expect("an end");
-        let left = ledger.runs().get(&run).await.expect("a run").tally;
-        assert_eq!((told(&db, &ledger, &run).await, left.in_doubt), ((replayed, done), replayed - done), "{left:?}");
+        kill_before_entry(&db, layout, &ledger, &run).await;
         resume_to_the_end(&desk, &ledger, &run).await;
         let tally = ledger.runs().tally(&run).await.expect("a tally");
         assert_eq!((tally.done, dead(&db, layout).await, db.count("jobs").await), (before, 0, before), "{tally:?}");

@@ -6,6 +6,7 @@ mod bench;
 mod cli;
 mod connections;
 mod console;
+mod copies;
 mod deep_checks;
 mod dependencies;
 mod doctor;

@@ -62,7 +62,7 @@ impl RedisVerbs {
             Action::Repair | Action::Revert => self.repair.as_ref(),
             Action::Recall => self.recall.as_ref(),
             // A restore puts back what was kept, and needs no body.
-            Action::Ignore | Action::Reopen | Action::Archive | Action::Restore => None,
+            Action::Copy | Action::Ignore | Action::Reopen | Action::Archive | Action::Restore => None,
         }
     }
 

@@ -38,6 +38,11 @@ pub struct VerbSpecs {
 }
 
 impl VerbSpecs {
+    /// How an action goes about the jobs it is given: a copy does so as the replay whose steps it runs.
+    pub fn acting(&self, action: Action) -> Option<&Verb> {
+        self.get(if action == Action::Copy { Action::Replay } else { action })
+    }
+
     /// How an action is done.
     pub fn get(&self, action: Action) -> Option<&Verb> {
         match action {
@@ -49,8 +54,8 @@ impl VerbSpecs {
             Action::Purge => self.purge.as_ref(),
             // Both write arguments that the ledger has.
             Action::Repair | Action::Revert => self.repair.as_ref().map(|edit| &edit.verb),
-            // The undo of a verb is a part of it, or needs no statement.
-            Action::Restore | Action::Recall => None,
+            // The undo of a verb is a part of it, or needs no statement; a copy is a part of the replay.
+            Action::Restore | Action::Recall | Action::Copy => None,
         }
     }
 }
@@ -164,6 +169,9 @@ pub struct VerbStep {
     /// Whether it is only for jobs that go to another queue, or only for those that do not.
     #[serde(default)]
     pub to_queue: Option<bool>,
+    /// Whether it inserts the replayed job beside its dead row: a copy runs these steps alone.
+    #[serde(default)]
+    pub copies: bool,
 }
 
 /// How many rows a step must affect.

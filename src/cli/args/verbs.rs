@@ -44,6 +44,9 @@ pub struct ReplayArgs {
     /// Replays into this queue, where the layout has queues; the dead row keeps its own.
     #[arg(long, value_name = "NAME", value_parser = parse_queue)]
     pub to_queue: Option<String>,
+    /// A rehearsal: copies go to the queue of `--to-queue`, and the dead rows stay; where the layout can.
+    #[arg(long, conflicts_with_all = ["max_replays", "keep", "no_archive", "canary", "stop_above", "ramp"])]
+    pub copy: bool,
     /// What becomes of used attempts: `reset`, or `once` for one more try; where the adapter has both.
     #[arg(long, value_name = "HOW", value_parser = Choice::new(Attempts::ALL.map(Attempts::word), parse_attempts))]
     pub attempts: Option<Attempts>,

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::cli::jobs::job_json::RowRecord;
 use crate::cli::verbs::outcomes::{self, OutcomesRecord};
 use crate::cli::wrap::hanging;
+use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::domain::redact::Redactor;
 use crate::domain::rollout::evidence::Evidence;
@@ -396,13 +397,14 @@ pub fn run(out: &mut impl Write, run: &Run, width: Option<usize>) -> io::Result<
     };
     let who = format!("{}@{}{from}{role}", Clean::line(&operator.user), Clean::line(&operator.host));
     facts.tell("operator", &who)?;
-    tally(&mut facts, &run.tally, intent.action.done_word())?;
+    tally(&mut facts, &run.tally, intent.action)?;
     run.outcomes.as_ref().map_or(Ok(()), |counts| outcomes::print(facts.out, counts, width))
 }
 
-fn tally(facts: &mut FactList<'_, impl Write>, tally: &RunTally, done: &str) -> io::Result<()> {
+fn tally(facts: &mut FactList<'_, impl Write>, tally: &RunTally, action: Action) -> io::Result<()> {
+    let stay = if action == Action::Copy { "the dead rows stay" } else { "" };
     facts.count("planned", tally.planned, "")?;
-    facts.count(done, tally.done, "")?;
+    facts.count(action.done_word(), tally.done, stay)?;
     for (reason, n) in &tally.skipped {
         facts.count("skipped", *n, &Clean::line(reason))?;
     }

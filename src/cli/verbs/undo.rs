@@ -25,9 +25,7 @@ pub async fn run(opened: &OpenedStore, args: &UndoArgs) -> Result<Code> {
     let undone = RunId(args.run.clone());
     let done = ledger.runs().get(&undone).await?.intent.action;
     let Some(action) = done.undone_by() else {
-        return Err(
-            CliError::refused(format!("run {undone} was {}: that cannot be undone", done.with_article())).into()
-        );
+        return Err(CliError::refused(format!("run {undone}: {}", done.why_final())).into());
     };
     let ids = ids::named(&args.ids).await?;
     let ask = Ask {

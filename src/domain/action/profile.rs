@@ -61,6 +61,8 @@ pub struct UndoProfile {
 /// What a verb does to the rows of its jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowEffect {
+    /// They stay as they are.
+    Unchanged,
     /// They are changed; what is replayed may leave the table, as the layout has it.
     Changed,
     /// They are deleted, once the ledger has a copy of each.
@@ -107,6 +109,20 @@ pub(super) static REPLAY: ActionProfile = ActionProfile {
     takes: &[State::Dead],
     leaves: &[State::Resolved, State::Retrying],
     rows: RowEffect::Changed,
+    reaches_queue: true,
+    writes_times: true,
+};
+
+pub(super) static COPY: ActionProfile = ActionProfile {
+    word: "copy",
+    done_word: "copied",
+    summary: "Copy: copies go to another queue, and the dead rows stay",
+    commands: VerbCommands::NONE,
+    undo: UndoProfile { by: None, is_sure: false, finds: None, loses_retrying: false },
+    undoes: None,
+    takes: &[State::Dead],
+    leaves: &[],
+    rows: RowEffect::Unchanged,
     reaches_queue: true,
     writes_times: true,
 };

@@ -142,6 +142,7 @@ impl Data {
                     self.rows.remove(&n);
                 }
             }
+            Action::Copy => self.live.push(n),
             Action::Ignore => row.state = State::Ignored,
             Action::Reopen => row.state = State::Dead,
             Action::Archive => {

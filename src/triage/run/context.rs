@@ -105,13 +105,18 @@ impl<'a> RunContext<'a> {
     /// How replayed jobs are spread over a time, where that was asked for. Counted from the first start of the run, so
     /// that it goes on where it was.
     pub(super) fn spread(&self) -> Option<Spread> {
-        let over = self.run.intent.options.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
+        let over = self.run.intent.options.pacing.spread().filter(|_| self.run.intent.action.enqueues())?;
         Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.report.counts().tally.planned))
     }
 
     /// Whether the record is in the source, and written along with the effect.
     pub(super) fn records_with_effect(&self) -> bool {
         self.journal.in_source().is_some()
+    }
+
+    /// Whether the dead rows stay, and copies of the jobs go to another queue.
+    pub(super) fn is_copy(&self) -> bool {
+        self.run.intent.action == Action::Copy
     }
 
     /// Whether the jobs go to a destination outside the database.

@@ -30,6 +30,9 @@ const SAME: &str = "in doubt: interrupted, and the job is retrying now as it was
 /// A row that a purge removes, or that somebody removed.
 const REMOVED: &str =
     "in doubt: interrupted, and the row is gone since: purged by this run, or removed by somebody else";
+/// A copy leaves the row as it was, so that nothing there shows it.
+const COPIED: &str = "in doubt: interrupted, and the dead row does not show whether it was copied; look in the other queue before \
+                      it is copied again";
 const STILL_HELD: &str = "the interrupted transaction has not ended";
 
 impl BatchApplier<'_> {
@@ -40,6 +43,7 @@ impl BatchApplier<'_> {
         let outside = self.context.is_delivered_to_command();
         let same = part.standing.state == Some(State::Retrying) && self.context.run.intent.action == Action::Replay;
         let sorted = match (outside, same) {
+            _ if self.context.is_copy() && !self.context.records_with_effect() => reconciler.not_copied(ids).await,
             _ if self.context.records_with_effect() => reconciler.not_recorded(ids).await,
             (true, _) => reconciler.undelivered(ids).await,
             (false, true) => reconciler.check_rows(part, SAME).await.map(|settled| (Vec::new(), settled)),
@@ -86,6 +90,11 @@ impl Reconciler<'_> {
     /// Settles jobs of an interrupted batch by looking only; what is as it was failed for `reason`.
     pub(super) async fn check_rows(&self, part: &BatchPart, reason: &str) -> Result<Vec<CompletedBatch>, SourceError> {
         let ids = &part.ids;
+        if self.context.is_copy() {
+            let (open, mut settled) = self.not_copied(ids).await?;
+            settled.extend(open.into_iter().map(|id| CompletedBatch::from((id, JobResult::Failed(reason.into())))));
+            return Ok(settled);
+        }
         let states = self.states(ids).await?;
         let untouched = part.standing.state.unwrap_or(self.context.run.intent.action.profile().usual_state());
         let mut settled = Vec::new();
@@ -122,6 +131,22 @@ impl Reconciler<'_> {
         }
         let (open, settled) = self.undelivered(&open).await?;
         Ok((open, settled.into_iter().chain(done).collect()))
+    }
+
+    /// Sorts out jobs of which nothing but the record or the database tells whether they were copied: only those that
+    /// certainly were not are copied again.
+    async fn not_copied(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<CompletedBatch>), SourceError> {
+        let tx_status = self.tx_status(ids).await?;
+        let (mut open, mut settled) = (Vec::new(), Vec::new());
+        for id in ids {
+            let settle = |result, note| CompletedBatch { outcome: (id.clone(), result), note };
+            match tx_status.of(id) {
+                TxStatus::Undone => open.push(id.clone()),
+                TxStatus::Committed => settled.push(settle(JobResult::Done, Some(COMMITTED))),
+                TxStatus::Unknown => settled.push(settle(JobResult::Failed(COPIED.into()), None)),
+            }
+        }
+        Ok((open, settled))
     }
 
     /// Sorts out the jobs that can be handed to the destination: those that are still dead.

@@ -47,6 +47,7 @@ pub(crate) fn layout_options(layout: &Layout, destination: &CheckedDestination) 
     };
     LayoutOptions {
         to_queue: any("to_queue"),
+        copies: any("to_queue") && steps.iter().any(|step| step.copies),
         attempts,
         states: State::ALL.into_iter().filter(has).collect(),
         touched: layout.part(Part::Touched).is_some(),

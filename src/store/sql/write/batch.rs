@@ -272,7 +272,10 @@ impl<'s> BatchWriter<'s> {
     {
         let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
         let elsewhere = work.batch.options.to_queue.is_some();
-        let steps = (1..).zip(steps).filter(move |(_, step)| step.to_queue.is_none_or(|only| only == elsewhere));
+        let copies_only = work.batch.action == Action::Copy;
+        let is_for =
+            move |step: &VerbStep| step.to_queue.is_none_or(|only| only == elsewhere) && (step.copies || !copies_only);
+        let steps = (1..).zip(steps).filter(move |(_, step)| is_for(step));
         let filled = move |(no, step): (usize, &'a VerbStep)| {
             let statement = self.filled(work, step, rows, &ids);
             Filled { statement, no, rows: step.rows }

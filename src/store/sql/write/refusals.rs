@@ -38,7 +38,7 @@ impl<'s> Refusals<'s> {
         by_state: bool,
         budget: &Budget,
     ) -> Result<Vec<(JobId, Ineligible)>> {
-        let verb = self.context.layout.spec.verbs.get(action);
+        let verb = self.context.layout.spec.verbs.acting(action);
         let refusals = verb.map_or(&[][..], |verb| &verb.refuse);
         let when = verb.and_then(|verb| verb.when.as_ref()).filter(|_| by_state).map(|when| when.get_ref().as_str());
         // Keys are only looked at where that is of use: whole cohorts come by.

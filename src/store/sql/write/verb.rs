@@ -97,13 +97,14 @@ impl<'s> BatchWriter<'s> {
             }
             _ => {}
         }
-        let verb = self.context.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
+        let verb = self.context.layout.spec.verbs.acting(batch.action).ok_or_else(missing)?;
         let way = match &self.context.layout.spec.verbs.repair {
             Some(edit) if batch.action.edits() => VerbMethod::Edit(edit),
             _ => self.verb_method(batch.action, verb)?,
         };
         let kept =
             batch.action.edits() || batch.journal.as_ref().is_some_and(|journal| journal.copies() == RowCopies::Whole);
+        let leaves_rows = batch.action == Action::Copy;
         let own_instant = |step: &VerbStep| own_instants(step.sql.get_ref());
         Ok(Work {
             // A verb without a guard is refused when its file is read.
@@ -115,8 +116,8 @@ impl<'s> BatchWriter<'s> {
                 true => Keeping::of(self.context.layout.dialect, &self.context.layout.columns, keep_of(verb)),
                 false => Keeping::default(),
             },
-            along: &verb.along,
-            archives: verb.archive,
+            along: if leaves_rows { &[] } else { &verb.along },
+            archives: verb.archive && !leaves_rows,
             stamps: matches!(way, VerbMethod::Steps(steps) if steps.iter().any(own_instant)),
             ..bare(way)
         })

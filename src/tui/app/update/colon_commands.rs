@@ -253,6 +253,7 @@ fn repair(model: &mut Model, rest: &str, _: Timestamp) -> CommandEffects {
 
 fn verb(model: &mut Model, action: Action, rest: &str) -> CommandEffects {
     let words = PlanWords::parse(action, rest)?;
+    let action = if words.copies { Action::Copy } else { action };
     match command::refusal_of(model, action) {
         Some(sentence) => Err(sentence),
         None => runs::begin_as(model, action, words),

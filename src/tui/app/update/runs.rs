@@ -96,7 +96,7 @@ pub fn undo_last(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 fn undo_run(model: &mut Model, run: RunId, action: Action, now: Timestamp) -> Vec<Effect> {
     let Some(undo) = action.undone_by() else {
-        model.complain(format!("{action} cannot be undone"), now);
+        model.complain(action.why_final(), now);
         return Vec::new();
     };
     if let Some(sentence) = refusal_of(model, undo) {

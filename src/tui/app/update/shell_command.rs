@@ -104,6 +104,7 @@ fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
         None if is_edited => vec![Action::Repair.word().to_owned(), "--edit".to_owned()],
         // As it was typed: the plan has it masked.
         Some(expression) => vec![Action::Repair.word().to_owned(), expression.clone()],
+        None if plan.action == Action::Copy => vec![Action::Replay.word().to_owned(), "--copy".to_owned()],
         None => vec![plan.action.word().to_owned()],
     };
     let is_repair = expression.is_some() || is_edited;

@@ -11,6 +11,7 @@ use crate::domain::run_options::rate::parse_rate;
 use crate::domain::run_options::validator::VALIDATOR_OFF;
 use crate::domain::run_options::{Options, parse_attempts, parse_batch, parse_limit, parse_queue};
 use crate::domain::time::parse_wait;
+use crate::store::COPY_NEEDS_QUEUE;
 
 /// What was asked for behind a verb.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,14 +30,16 @@ pub struct PlanWords {
     pub is_unguarded: bool,
     /// Whether the validator of the source is switched off.
     pub is_unvalidated: bool,
+    /// Whether copies go to the other queue, and the dead rows stay.
+    pub copies: bool,
     /// What an editor has made of the arguments of the one job.
     pub edited: Option<EditedArguments>,
 }
 
 /// The options of every verb, and those of a replay.
 const OPTIONS: [&str; 5] = ["--limit", "--pick", "--rate", "--batch", "--reason"];
-const REPLAY_OPTIONS: [&str; 8] =
-    ["--spread", "--to-queue", "--attempts", "--canary", "--settle", "--stop-above", "--ramp", "--validate"];
+const REPLAY_OPTIONS: [&str; 9] =
+    ["--spread", "--to-queue", "--copy", "--attempts", "--canary", "--settle", "--stop-above", "--ramp", "--validate"];
 
 /// How a replay is to prove itself, while its words are read.
 #[derive(Default)]
@@ -81,8 +84,8 @@ impl PlanWords {
                 let known: Vec<&str> = options(action).collect();
                 return Err(format!("`{name}` is no option of {action} here: {} are", known.join(", ")));
             }
-            if name == "--ramp" {
-                rule.ramp = true;
+            if let Some(switch) = read.switch(&name, &mut rule) {
+                *switch = true;
                 continue;
             }
             let value = value.or_else(|| words.next()).ok_or_else(|| format!("`{name}` takes a value"))?;
@@ -92,6 +95,7 @@ impl PlanWords {
             return Err(why);
         }
         read.options.rollout = Rollout::new(rule.canary, rule.stop_above, rule.ramp, rule.gate_wait);
+        read.check_copy()?;
         if read.is_unguarded && read.options.rollout.is_some() {
             return Err("`--stop-above off` is for a replay without --canary and --ramp".to_owned());
         }
@@ -101,6 +105,25 @@ impl PlanWords {
             return Err(format!("`{}` is not understood beside --reason", reason.join(" ")));
         }
         Ok(read)
+    }
+
+    /// What a word without a value switches on.
+    fn switch<'a>(&'a mut self, name: &str, rule: &'a mut RuleWords) -> Option<&'a mut bool> {
+        match name {
+            "--ramp" => Some(&mut rule.ramp),
+            "--copy" => Some(&mut self.copies),
+            _ => None,
+        }
+    }
+
+    fn check_copy(&self) -> Result<(), String> {
+        match self.copies {
+            true if self.options.to_queue.is_none() => Err(COPY_NEEDS_QUEUE.to_owned()),
+            true if self.options.rollout.is_some() || self.is_unguarded => {
+                Err("`--copy` goes without --canary, --ramp and --stop-above: copies are no replay".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn set(&mut self, name: &str, value: String, rule: &mut RuleWords) -> Result<(), String> {
@@ -201,6 +224,19 @@ mod tests {
         assert_eq!(rule("--stop-above off"), Ok((None, true)));
         assert!(parse("--validate off").is_ok_and(|read| read.is_unvalidated && read.options.validate.is_none()));
         assert!(rule("--stop-above off --ramp").is_err_and(|why| why.contains("without --canary")));
+    }
+
+    #[test]
+    fn copies_name_their_queue_and_have_no_rule() {
+        let read = parse("10 --to-queue q --copy a rehearsal").expect("words");
+        assert!(read.copies && read.reason.as_deref() == Some("a rehearsal") && read.limit == Some(10));
+        assert!(parse("10 --copy").is_err_and(|why| why == COPY_NEEDS_QUEUE));
+        for rule in ["--canary 2", "--ramp", "--stop-above off"] {
+            assert!(
+                parse(&format!("--to-queue q --copy {rule}")).is_err_and(|why| why.contains("goes without")),
+                "{rule}"
+            );
+        }
     }
 
     #[test]
