@@ -48,7 +48,11 @@ impl MemoryStore {
             capabilities: Capabilities {
                 facets: vec![Facet::Error],
                 sorts: vec![SortKey::Time],
-                actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
+                actions: Action::ALL
+                    .into_iter()
+                    .filter(|a| !matches!(a, Action::Reopen | Action::Copy))
+                    .map(|a| (a, ready()))
+                    .collect(),
                 ..Capabilities::default()
             },
         };

@@ -127,8 +127,11 @@ fn entry(row: JobRow) -> Entry {
 
 fn opened() -> Opened {
     let ready = Availability::Ready { notes: Vec::new() };
-    let mut actions: Vec<_> = Action::ALL.iter().map(|a| (*a, ready.clone())).collect();
-    actions[1].1 = Availability::Disabled("this layout has no place for ignored jobs".into());
+    let availability = |action: Action| match action {
+        Action::Ignore => Availability::Disabled("this layout has no place for ignored jobs".into()),
+        _ => ready.clone(),
+    };
+    let actions: Vec<_> = Action::ALL.map(|action| (action, availability(action))).into();
     let info = StoreInfo {
         adapter: "dead_letter_jobs".into(),
         title: "public.dead_letter_jobs".into(),
