@@ -2,21 +2,21 @@
 
 /// A reply, in the shape that every version of the protocol can give.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Reply {
+pub enum RedisReply {
     /// Nothing there.
     #[default]
     Nil,
     /// A value; numbers and states as their text.
     Bytes(Vec<u8>),
     /// Several, in the server's order.
-    List(Vec<Reply>),
+    List(Vec<RedisReply>),
 }
 
-impl Reply {
+impl RedisReply {
     /// The bytes of a value.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
-            Reply::Bytes(bytes) => Some(bytes),
+            RedisReply::Bytes(bytes) => Some(bytes),
             _ => None,
         }
     }
@@ -35,5 +35,5 @@ pub struct RawEntry {
     /// empty name.
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
     /// The replies to the commands of [`super::RedisSpec::commands`], by their reads.
-    pub replies: Vec<(String, Reply)>,
+    pub replies: Vec<(String, RedisReply)>,
 }

@@ -4,8 +4,8 @@
 //! [`crate::domain::job::JobRow`] of their replies, and hands out the bodies that the store runs.
 
 mod entry;
+mod entry_reader;
 mod field;
-mod job_reader;
 mod parse;
 mod read;
 mod spec;
@@ -14,11 +14,11 @@ mod template;
 mod tests;
 mod verb;
 
-pub use entry::{RawEntry, Reply};
+pub use entry::{RawEntry, RedisReply};
+pub use entry_reader::EntryReader;
 pub use field::{FieldSource, FieldValue, Pick, RedisField, RedisFields, TextCut};
-pub use job_reader::JobReader;
 pub(super) use parse::{read, read_again};
-pub use read::{ReadCommand, ReadKind, ReadSpec, Wanted};
+pub use read::{ReadCommand, ReadKind, ReadParts, ReadSpec};
 pub use spec::{DeadSet, KeyType, OutcomeSpec, QueueSpec, RedisDetect, RedisSpec, ScoreTime, SetKind};
-pub use template::{Names, Template};
+pub use template::{KeyNames, KeyTemplate};
 pub use verb::{LUA_HELPERS, PARAMETERS, RedisVerb, RedisVerbs};

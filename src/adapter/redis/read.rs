@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::field::FieldSource;
-use super::{Names, RedisSpec, Template};
+use super::{KeyNames, KeyTemplate, RedisSpec};
 use crate::adapter::Part;
 use crate::domain::encoding::binary::Chain;
 
@@ -21,15 +21,15 @@ pub struct ReadSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadKind {
     /// A hash: its fields by name.
-    Hash(Template),
+    Hash(KeyTemplate),
     /// One field of a hash.
-    HashField(Template, Template),
+    HashField(KeyTemplate, KeyTemplate),
     /// A string.
-    Text(Template),
+    Text(KeyTemplate),
     /// The newest entry of a stream: its fields by name, and its id under `stream_id`.
-    NewestOfStream(Template),
+    NewestOfStream(KeyTemplate),
     /// The last element of a list.
-    LastOfList(Template),
+    LastOfList(KeyTemplate),
     /// A part of another read, so that it is decoded once: the name of that read and a path into it.
     Within(String, Option<String>),
 }
@@ -39,15 +39,15 @@ pub enum ReadKind {
 #[serde(deny_unknown_fields)]
 struct ReadWords {
     #[serde(default)]
-    hash: Option<Template>,
+    hash: Option<KeyTemplate>,
     #[serde(default)]
-    hash_field: Option<[Template; 2]>,
+    hash_field: Option<[KeyTemplate; 2]>,
     #[serde(default)]
-    string: Option<Template>,
+    string: Option<KeyTemplate>,
     #[serde(default)]
-    newest_of_stream: Option<Template>,
+    newest_of_stream: Option<KeyTemplate>,
     #[serde(default)]
-    last_of_list: Option<Template>,
+    last_of_list: Option<KeyTemplate>,
     #[serde(default)]
     of: Option<String>,
     #[serde(default)]
@@ -85,16 +85,16 @@ impl TryFrom<ReadWords> for ReadSpec {
 
 /// How much of a job is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted<'a> {
+pub enum ReadParts<'a> {
     /// These parts.
     Parts(&'a [Part]),
     /// Everything.
     Full,
 }
 
-impl Wanted<'_> {
+impl ReadParts<'_> {
     /// The parts that a light row shows.
-    pub const ROW: Wanted<'static> = Wanted::Parts(&[
+    pub const ROW: ReadParts<'static> = ReadParts::Parts(&[
         Part::At,
         Part::State,
         Part::Error,
@@ -109,8 +109,8 @@ impl Wanted<'_> {
 
     fn part(self, part: Part) -> bool {
         match self {
-            Wanted::Parts(parts) => parts.contains(&part),
-            Wanted::Full => true,
+            ReadParts::Parts(parts) => parts.contains(&part),
+            ReadParts::Full => true,
         }
     }
 }
@@ -143,7 +143,7 @@ struct HashParts {
 impl RedisSpec {
     /// The commands that read what is wanted of a job, with the name of each read. A read that nothing wanted needs is left
     /// out; of a hash only the fields that are needed are read.
-    pub fn commands(&self, wanted: Wanted<'_>, names: &Names<'_>) -> Vec<(&str, ReadCommand)> {
+    pub fn commands(&self, wanted: ReadParts<'_>, names: &KeyNames<'_>) -> Vec<(&str, ReadCommand)> {
         let mut commands = Vec::new();
         for (name, read) in &self.reads {
             let Some(parts) = self.wanted_of(name, wanted) else { continue };
@@ -167,12 +167,12 @@ impl RedisSpec {
     }
 
     /// The fields that [`RedisSpec::commands`] read of a hash, in their order; `None` where it read all of it.
-    pub(super) fn hash_fields(&self, read: &str, wanted: Wanted<'_>) -> Option<Vec<String>> {
+    pub(super) fn hash_fields(&self, read: &str, wanted: ReadParts<'_>) -> Option<Vec<String>> {
         self.wanted_of(read, wanted).filter(|parts| !parts.is_whole).map(|parts| parts.fields)
     }
 
     /// What is wanted of a read; `None` where nothing is.
-    fn wanted_of(&self, read: &str, wanted: Wanted<'_>) -> Option<HashParts> {
+    fn wanted_of(&self, read: &str, wanted: ReadParts<'_>) -> Option<HashParts> {
         let mut parts: Option<HashParts> = None;
         let mut add = |path: Option<&str>| {
             let parts = parts.get_or_insert_default();
@@ -183,7 +183,7 @@ impl RedisSpec {
             }
         };
         let fields = self.fields.iter().filter(|(part, _)| wanted.part(*part)).flat_map(|(_, field)| &field.sources);
-        let more = self.more.values().filter(|_| wanted == Wanted::Full).flat_map(|field| &field.sources);
+        let more = self.more.values().filter(|_| wanted == ReadParts::Full).flat_map(|field| &field.sources);
         for source in fields.chain(more) {
             for path in source.paths() {
                 if let Some(path) = self.path_in(read, &source.from, path) {
@@ -192,7 +192,7 @@ impl RedisSpec {
             }
         }
         // Of the open job everything is shown that its hash has.
-        if wanted == Wanted::Full && matches!(self.reads.get(read).map(|read| &read.kind), Some(ReadKind::Hash(_))) {
+        if wanted == ReadParts::Full && matches!(self.reads.get(read).map(|read| &read.kind), Some(ReadKind::Hash(_))) {
             add(None);
         }
         parts

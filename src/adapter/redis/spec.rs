@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::field::{Chains, PathTest};
-use super::{ReadSpec, RedisField, RedisFields, RedisVerbs, Template};
+use super::{KeyTemplate, ReadSpec, RedisField, RedisFields, RedisVerbs};
 use crate::adapter::spec::{FacetWord, Retention};
 use crate::domain::display_rules::Notation;
 use crate::domain::encoding::binary::Chain;
@@ -58,14 +58,14 @@ pub struct RedisSpec {
 pub struct QueueSpec {
     /// A set that names them. It is read first.
     #[serde(default)]
-    pub known: Option<Template>,
+    pub known: Option<KeyTemplate>,
     /// What each member of the set begins with that is not the queue's name.
     #[serde(default)]
     pub strip: String,
     /// The pattern of a key that each queue has; its `*` is the queue's name. Keys are scanned for it where there is no set,
     /// or the set names none.
     #[serde(default)]
-    pub scan: Option<Spanned<Template>>,
+    pub scan: Option<Spanned<KeyTemplate>>,
     /// The type of that key.
     #[serde(rename = "type", default)]
     pub key_type: Option<KeyType>,
@@ -74,7 +74,7 @@ pub struct QueueSpec {
 impl QueueSpec {
     /// The queue that a key found by [`QueueSpec::scan`] belongs to; `None` where the key only looks alike.
     pub fn name_in<'k>(&self, key: &'k str, prefix: &str) -> Option<&'k str> {
-        let pattern = self.scan.as_ref()?.get_ref().fill(&super::Names { prefix, ..Default::default() });
+        let pattern = self.scan.as_ref()?.get_ref().fill(&super::KeyNames { prefix, ..Default::default() });
         let pattern = String::from_utf8(pattern).ok()?;
         let (before, after) = pattern.split_once('*')?;
         key.strip_prefix(before)?.strip_suffix(after).filter(|name| !name.is_empty())
@@ -119,7 +119,7 @@ impl KeyType {
 pub struct RedisDetect {
     /// Keys with their types, of which one must be there. Without this the dead set itself, or a queue.
     #[serde(default)]
-    pub any: BTreeMap<Template, KeyType>,
+    pub any: BTreeMap<KeyTemplate, KeyType>,
     /// Paths that a dead entry must have, where there is one: what stands under the key of another layout has not.
     #[serde(default)]
     pub entry: Vec<String>,
@@ -132,7 +132,7 @@ pub struct DeadSet {
     /// What the key holds.
     pub kind: SetKind,
     /// The key; a pattern with one `*` for [`SetKind::Strings`], whose `*` is the id.
-    pub key: Template,
+    pub key: KeyTemplate,
     /// What the score says, in a sorted set.
     #[serde(default)]
     pub score: ScoreTime,
@@ -150,10 +150,10 @@ pub struct DeadSet {
     pub word: String,
     /// Keys of each job's own. They are copied before a job is deleted or replayed, and put back by an undo.
     #[serde(default)]
-    pub keeps: Vec<Template>,
+    pub keeps: Vec<KeyTemplate>,
     /// Fields of hashes that are each job's own: key and field.
     #[serde(default)]
-    pub keeps_fields: Vec<[Template; 2]>,
+    pub keeps_fields: Vec<[KeyTemplate; 2]>,
     /// What becomes of dead jobs by themselves as they grow old.
     #[serde(default)]
     pub retention: Option<Retention>,

@@ -7,9 +7,9 @@ use serde::de::{Deserializer, Error};
 
 use crate::adapter::template::{Piece, pieces};
 
-/// What the holes of a [`Template`] stand for.
+/// What the holes of a [`KeyTemplate`] stand for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Names<'a> {
+pub struct KeyNames<'a> {
     /// What all keys begin with, as the config or the adapter says.
     pub prefix: &'a str,
     /// The queue at hand; empty where the layout has none in its keys.
@@ -24,16 +24,16 @@ const HOLES: [&str; 3] = ["prefix", "queue", "id"];
 /// A key, or a pattern of keys. Braces that do not enclose one of the names are part of the key, as the hash tags of a
 /// cluster are: `jobs:{{queue}}:dead`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Template(String);
+pub struct KeyTemplate(String);
 
-impl Template {
+impl KeyTemplate {
     /// As it is written in the file.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The key, with the names put in.
-    pub fn fill(&self, names: &Names<'_>) -> Vec<u8> {
+    pub fn fill(&self, names: &KeyNames<'_>) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.0.len() + names.id.len());
         for piece in pieces(&self.0) {
             key.extend_from_slice(match piece {
@@ -52,13 +52,13 @@ impl Template {
     }
 }
 
-impl fmt::Debug for Template {
+impl fmt::Debug for KeyTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Template({:?})", self.0)
+        write!(f, "KeyTemplate({:?})", self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Template {
+impl<'de> Deserialize<'de> for KeyTemplate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let unknown = pieces(&text).into_iter().find_map(|piece| match piece {
@@ -80,8 +80,8 @@ mod tests {
     use super::*;
 
     fn filled(text: &str) -> String {
-        let names = Names { prefix: "bull", queue: "orders", id: b"7" };
-        String::from_utf8(Template(text.to_owned()).fill(&names)).expect("text")
+        let names = KeyNames { prefix: "bull", queue: "orders", id: b"7" };
+        String::from_utf8(KeyTemplate(text.to_owned()).fill(&names)).expect("text")
     }
 
     #[test]
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn an_id_that_is_no_text_stays_what_it_is() {
-        let names = Names { id: &[0xff, 0], ..Names::default() };
-        assert_eq!(Template("t:{id}".to_owned()).fill(&names), [b't', b':', 0xff, 0]);
+        let names = KeyNames { id: &[0xff, 0], ..KeyNames::default() };
+        assert_eq!(KeyTemplate("t:{id}".to_owned()).fill(&names), [b't', b':', 0xff, 0]);
     }
 }

@@ -79,7 +79,7 @@ mod tests {
     #[cfg(feature = "redis")]
     #[test]
     fn the_example_of_redis_reads_the_member_that_it_shows() {
-        use crate::adapter::redis::{RawEntry, Wanted};
+        use crate::adapter::redis::{RawEntry, ReadParts};
         use crate::domain::job::JobId;
         let block = |nth: usize| REDIS.split("```").nth(2 * nth + 1).expect("an example");
         let adapter = Adapter::parse(block(1).trim_start_matches("toml"), None).unwrap_or_else(|e| panic!("{e}"));
@@ -88,8 +88,8 @@ mod tests {
             panic!("a command and its reply")
         };
         let entry = RawEntry { member: member.as_bytes().to_vec(), score: score.parse().ok(), ..RawEntry::default() };
-        assert_eq!(spec.job(&entry, Wanted::ROW).own_id().as_deref(), Some("9001"));
-        let job = spec.job(&entry, Wanted::Full).detail(JobId::new("0"));
+        assert_eq!(spec.job(&entry, ReadParts::ROW).own_id().as_deref(), Some("9001"));
+        let job = spec.job(&entry, ReadParts::Full).detail(JobId::new("0"));
         let text = |text: Option<crate::domain::text::Untrusted>| text.map(|text| text.exact().to_owned());
         assert_eq!(text(job.row.error_class).as_deref(), Some("Net::ReadTimeout"));
         assert_eq!(text(job.message).as_deref(), Some("after 3s"));

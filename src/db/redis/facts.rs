@@ -5,7 +5,7 @@ use redis::{Pipeline, Value};
 
 use super::error_map::source_error;
 use super::reply;
-use crate::adapter::redis::Reply;
+use crate::adapter::redis::RedisReply;
 use crate::db::target::redis::RedisServer;
 use crate::domain::source_error::Result;
 use crate::domain::time::Timestamp;
@@ -52,7 +52,7 @@ pub(super) async fn ask(
     pipeline.cmd("ACL").arg("WHOAMI");
     let values = pipeline.query_async::<Vec<redis::RedisResult<Value>>>(connection).await.map_err(source_error)?;
     let mut replies = values.into_iter().map(|value| value.map(reply).map_err(source_error));
-    let mut next = || replies.next().unwrap_or(Ok(Reply::Nil));
+    let mut next = || replies.next().unwrap_or(Ok(RedisReply::Nil));
     // Every role may ask for the time, unless it has yet to log in.
     let clock = time_of(&next()?).unwrap_or_else(Timestamp::now);
     let mut info = String::new();
@@ -93,16 +93,16 @@ fn read(info: &str, user: String, clock: Timestamp, read_only: bool) -> ServerFa
     }
 }
 
-fn text(reply: Option<Reply>) -> Option<String> {
+fn text(reply: Option<RedisReply>) -> Option<String> {
     match reply? {
-        Reply::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        RedisReply::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         _ => None,
     }
 }
 
 /// What the command TIME answered; `None` where it is no time.
-pub fn time_of(reply: &Reply) -> Option<Timestamp> {
-    let Reply::List(parts) = reply else { return None };
+pub fn time_of(reply: &RedisReply) -> Option<Timestamp> {
+    let RedisReply::List(parts) = reply else { return None };
     let number = |at: usize| std::str::from_utf8(parts.get(at)?.bytes()?).ok()?.parse::<i64>().ok();
     Some(Timestamp(number(0)?.saturating_mul(1_000_000).saturating_add(number(1)?)))
 }

@@ -1,4 +1,4 @@
-//! Redis servers: the only code that names the driver. Commands go in as words of bytes, replies come out as [`Reply`].
+//! Redis servers: the only code that names the driver. Commands go in as words of bytes, replies come out as [`RedisReply`].
 //!
 //! One connection carries all calls of a source, and is opened again by the next call once it is lost. A call that runs into its
 //! deadline, or is cancelled, leaves its answer behind and takes the connection with it: a command that was sent is not stopped
@@ -21,7 +21,7 @@ pub use self::facts::{ServerFacts, time_of};
 use super::EngineOptions;
 use super::target::redis::RedisServer;
 use super::target::{Target, redis_of};
-use crate::adapter::redis::Reply;
+use crate::adapter::redis::RedisReply;
 use crate::domain::budget::Budget;
 use crate::domain::log;
 use crate::domain::source_error::{Result, SourceError};
@@ -133,7 +133,7 @@ impl RedisEngine {
     ///
     /// # Errors
     /// The first fault of any command.
-    pub async fn read(&self, commands: &[RedisCommand], budget: &Budget) -> Result<Vec<Reply>> {
+    pub async fn read(&self, commands: &[RedisCommand], budget: &Budget) -> Result<Vec<RedisReply>> {
         self.read_each(commands, budget).await?.into_iter().collect()
     }
 
@@ -141,7 +141,7 @@ impl RedisEngine {
     ///
     /// # Errors
     /// When the server cannot be asked.
-    pub async fn read_each(&self, commands: &[RedisCommand], budget: &Budget) -> Result<Vec<Result<Reply>>> {
+    pub async fn read_each(&self, commands: &[RedisCommand], budget: &Budget) -> Result<Vec<Result<RedisReply>>> {
         if commands.is_empty() {
             return Ok(Vec::new());
         }
@@ -164,7 +164,7 @@ impl RedisEngine {
         keys: &[Vec<u8>],
         arguments: &[Vec<u8>],
         budget: &Budget,
-    ) -> std::result::Result<Reply, (SourceError, bool)> {
+    ) -> std::result::Result<RedisReply, (SourceError, bool)> {
         let words = |command: &str, text: &str| {
             let head = [command.into(), text.into(), keys.len().to_string().into_bytes()];
             head.into_iter().chain(keys.iter().cloned()).chain(arguments.iter().cloned()).collect::<RedisCommand>()
@@ -185,14 +185,14 @@ impl RedisEngine {
         &self,
         words: RedisCommand,
         budget: &Budget,
-    ) -> std::result::Result<Result<Reply>, (SourceError, bool)> {
+    ) -> std::result::Result<Result<RedisReply>, (SourceError, bool)> {
         // Nothing was sent while there is no connection: that much may be tried again.
         self.connection(budget).await.map_err(|error| (error, false))?;
         let sent = self.send(&[words], budget).await.map_err(|error| (error, true))?;
         sent.into_iter().next().ok_or((SourceError::Unreachable("no answer came".to_owned()), true))
     }
 
-    async fn send(&self, commands: &[RedisCommand], budget: &Budget) -> Result<Vec<Result<Reply>>> {
+    async fn send(&self, commands: &[RedisCommand], budget: &Budget) -> Result<Vec<Result<RedisReply>>> {
         let mut connection = self.connection(budget).await?;
         let mut pipeline = Pipeline::with_capacity(commands.len());
         pipeline.ignore_errors();
@@ -291,20 +291,20 @@ fn named(error: SourceError, label: &str, named_by: &str) -> SourceError {
 }
 
 /// A reply in the plain shape of the protocol's second version, which is the one that we speak.
-fn reply(value: Value) -> Reply {
+fn reply(value: Value) -> RedisReply {
     match value {
-        Value::Nil => Reply::Nil,
-        Value::Int(number) => Reply::Bytes(number.to_string().into_bytes()),
-        Value::BulkString(bytes) => Reply::Bytes(bytes),
-        Value::SimpleString(text) => Reply::Bytes(text.into_bytes()),
-        Value::Okay => Reply::Bytes(b"OK".to_vec()),
-        Value::Array(values) | Value::Set(values) => Reply::List(values.into_iter().map(reply).collect()),
+        Value::Nil => RedisReply::Nil,
+        Value::Int(number) => RedisReply::Bytes(number.to_string().into_bytes()),
+        Value::BulkString(bytes) => RedisReply::Bytes(bytes),
+        Value::SimpleString(text) => RedisReply::Bytes(text.into_bytes()),
+        Value::Okay => RedisReply::Bytes(b"OK".to_vec()),
+        Value::Array(values) | Value::Set(values) => RedisReply::List(values.into_iter().map(reply).collect()),
         Value::Map(pairs) => {
-            Reply::List(pairs.into_iter().flat_map(|(key, value)| [reply(key), reply(value)]).collect())
+            RedisReply::List(pairs.into_iter().flat_map(|(key, value)| [reply(key), reply(value)]).collect())
         }
-        Value::Double(number) => Reply::Bytes(number.to_string().into_bytes()),
-        Value::Boolean(is_set) => Reply::Bytes(u8::from(is_set).to_string().into_bytes()),
-        Value::VerbatimString { text, .. } => Reply::Bytes(text.into_bytes()),
-        _ => Reply::Nil,
+        Value::Double(number) => RedisReply::Bytes(number.to_string().into_bytes()),
+        Value::Boolean(is_set) => RedisReply::Bytes(u8::from(is_set).to_string().into_bytes()),
+        Value::VerbatimString { text, .. } => RedisReply::Bytes(text.into_bytes()),
+        _ => RedisReply::Nil,
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::job_id::{IdForm, JobKey, JobName, document_name};
 use super::queues;
 use crate::adapter::Adapter;
-use crate::adapter::redis::{Names, RawEntry, RedisSpec, Reply, SetKind, Wanted};
+use crate::adapter::redis::{KeyNames, RawEntry, ReadParts, RedisReply, RedisSpec, SetKind};
 use crate::db::redis::RedisEngine;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -80,8 +80,8 @@ impl RedisContext {
     }
 
     /// What stands for the holes of key patterns.
-    pub(super) fn names<'a>(&'a self, queue: &'a str, id: &'a [u8]) -> Names<'a> {
-        Names { prefix: &self.prefix, queue, id }
+    pub(super) fn names<'a>(&'a self, queue: &'a str, id: &'a [u8]) -> KeyNames<'a> {
+        KeyNames { prefix: &self.prefix, queue, id }
     }
 
     /// The queues, in the order of their names; one without a name where the layout has a single dead set.
@@ -108,7 +108,7 @@ impl RedisContext {
     /// The id of an entry of which nothing but itself was read.
     pub(super) fn id_of(&self, entry: &RawEntry) -> Result<JobId> {
         let (spec, form) = (self.spec()?, self.ids()?);
-        let own = if form.is_scored { spec.job(entry, Wanted::Parts(&[])).own_id() } else { None };
+        let own = if form.is_scored { spec.job(entry, ReadParts::Parts(&[])).own_id() } else { None };
         Ok(form.id(entry.queue.as_deref().unwrap_or_default(), &entry.member, entry.score, own.as_deref()))
     }
 
@@ -117,17 +117,17 @@ impl RedisContext {
         Ok(match &key.name {
             JobName::Entry(member) => entry.member == *member,
             JobName::Scored(score, name) => {
-                let own = self.spec()?.job(entry, Wanted::Parts(&[])).own_id();
+                let own = self.spec()?.job(entry, ReadParts::Parts(&[])).own_id();
                 entry.score == Some(*score) && document_name(&entry.member, own.as_deref()) == *name
             }
         })
     }
 }
 
-fn size_of_reply(reply: &Reply) -> usize {
+fn size_of_reply(reply: &RedisReply) -> usize {
     match reply {
-        Reply::Nil => 0,
-        Reply::Bytes(bytes) => bytes.len(),
-        Reply::List(replies) => replies.iter().map(size_of_reply).sum(),
+        RedisReply::Nil => 0,
+        RedisReply::Bytes(bytes) => bytes.len(),
+        RedisReply::List(replies) => replies.iter().map(size_of_reply).sum(),
     }
 }

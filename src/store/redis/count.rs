@@ -8,7 +8,7 @@ use super::entries::RowSelection;
 use super::totals::Totals;
 use super::walk::{EntryPlace, EntryWalk, WalkDirection};
 use crate::adapter::Part;
-use crate::adapter::redis::{RawEntry, ScoreTime, SetKind, Wanted};
+use crate::adapter::redis::{RawEntry, ReadParts, ScoreTime, SetKind};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
@@ -60,7 +60,7 @@ impl ValueTally {
 
 /// A count that goes on behind a place.
 #[derive(Clone, Debug)]
-struct Unfinished {
+struct UnfinishedCount {
     start: Totals,
     place: Option<EntryPlace>,
     looked_at: u64,
@@ -107,7 +107,7 @@ pub(super) async fn count(context: &RedisContext, query: HistogramQuery, budget:
 
 async fn exact(context: &RedisContext, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
     let began = Instant::now();
-    let resumed = query.resume.as_ref().and_then(Token::state::<Unfinished>).cloned();
+    let resumed = query.resume.as_ref().and_then(Token::state::<UnfinishedCount>).cloned();
     let mut count = match resumed {
         Some(resumed) => resumed,
         None => {
@@ -116,7 +116,7 @@ async fn exact(context: &RedisContext, query: HistogramQuery, budget: &Budget) -
                 start.newest.as_ref().map_or(i64::MAX - RECENT_BUCKETS, |newest| bucket(context, newest.score));
             let counted = FacetCount { recent_from: newest.saturating_sub(RECENT_BUCKETS), ..FacetCount::default() };
             // What comes while the count goes on is for polls.
-            Unfinished { place: None, looked_at: 0, counted, start }
+            UnfinishedCount { place: None, looked_at: 0, counted, start }
         }
     };
     let walk = EntryWalk::new(context, WalkDirection::Down, budget).await?;
@@ -244,7 +244,7 @@ impl<'c> Reading<'c> {
         budget: &Budget,
         mut add: impl FnMut(&RawEntry, &JobRow),
     ) -> Result<()> {
-        let wanted = Wanted::Parts(&self.parts);
+        let wanted = ReadParts::Parts(&self.parts);
         self.context.read(entries, wanted, budget).await?;
         for raw in entries {
             if let Some(entry) = self.context.entry(raw, wanted, &self.selection)? {

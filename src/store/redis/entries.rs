@@ -4,7 +4,7 @@ use super::context::RedisContext;
 use super::job_id::{JobKey, JobName, score_text};
 use super::walk::{EntryPlace, number_of, scored_entries, stream_entries};
 use crate::adapter::Part;
-use crate::adapter::redis::{JobReader, RawEntry, Reply, SetKind, Wanted};
+use crate::adapter::redis::{EntryReader, RawEntry, ReadParts, RedisReply, SetKind};
 use crate::db::redis::RedisCommand;
 use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, RowSubject};
 use crate::domain::job::{JobId, JobRow, State};
@@ -54,7 +54,7 @@ impl RowSelection {
     }
 
     /// Whether a job passes that was read with its [`RowSelection::parts`].
-    pub(super) fn lets_in(&self, job: &JobReader<'_>, row: &JobRow) -> bool {
+    pub(super) fn lets_in(&self, job: &EntryReader<'_>, row: &JobRow) -> bool {
         if self.is_of_dead && row.state != State::Dead {
             return false;
         }
@@ -92,13 +92,13 @@ fn parts_of(key: &Key) -> &'static [Part] {
 
 impl RedisContext {
     /// Reads what is wanted of each entry.
-    pub(super) async fn read(&self, entries: &mut [RawEntry], wanted: Wanted<'_>, budget: &Budget) -> Result<()> {
+    pub(super) async fn read(&self, entries: &mut [RawEntry], wanted: ReadParts<'_>, budget: &Budget) -> Result<()> {
         self.read_all(entries, wanted, budget).await?;
         self.note_size(entries);
         Ok(())
     }
 
-    async fn read_all(&self, entries: &mut [RawEntry], wanted: Wanted<'_>, budget: &Budget) -> Result<()> {
+    async fn read_all(&self, entries: &mut [RawEntry], wanted: ReadParts<'_>, budget: &Budget) -> Result<()> {
         let spec = self.spec()?;
         let mut rest = entries;
         while !rest.is_empty() {
@@ -120,7 +120,7 @@ impl RedisContext {
             for ((at, read), reply) in named.into_iter().zip(self.engine.read_each(&commands, budget).await?) {
                 // A key of another type is not the job's.
                 let reply = match reply {
-                    Err(SourceError::Unfit { code, .. }) if code == "WRONGTYPE" => Reply::Nil,
+                    Err(SourceError::Unfit { code, .. }) if code == "WRONGTYPE" => RedisReply::Nil,
                     reply => reply?,
                 };
                 part[at].replies.push((read, reply));
@@ -133,12 +133,17 @@ impl RedisContext {
     /// What keys name a job by: the id in a document, or else the entry itself.
     pub(super) fn name_of(&self, entry: &RawEntry) -> Result<Vec<u8>> {
         let spec = self.spec()?;
-        let own = spec.dead.id.as_ref().and_then(|_| spec.job(entry, Wanted::Parts(&[])).own_id());
+        let own = spec.dead.id.as_ref().and_then(|_| spec.job(entry, ReadParts::Parts(&[])).own_id());
         Ok(own.map_or_else(|| entry.member.clone(), String::into_bytes))
     }
 
     /// A row with its place; `None` where the entry is no dead job.
-    pub(super) fn entry(&self, raw: &RawEntry, wanted: Wanted<'_>, selection: &RowSelection) -> Result<Option<Entry>> {
+    pub(super) fn entry(
+        &self,
+        raw: &RawEntry,
+        wanted: ReadParts<'_>,
+        selection: &RowSelection,
+    ) -> Result<Option<Entry>> {
         let id = self.id_of(raw)?;
         let job = self.spec()?.job(raw, wanted);
         if !job.is_dead() {
@@ -148,7 +153,7 @@ impl RedisContext {
         if !selection.lets_in(&job, &row) {
             return Ok(None);
         }
-        let has = |part: Part| matches!(wanted, Wanted::Parts(parts) if parts.contains(&part));
+        let has = |part: Part| matches!(wanted, ReadParts::Parts(parts) if parts.contains(&part));
         let text = |part: Part| has(part).then(|| job.text(part)).flatten().map(Untrusted::into_exact);
         let lineage = text(Part::Lineage).map(|text| crate::domain::job::lineage::stored_form(&text));
         let (arguments, backtrace) = (text(Part::Arguments), text(Part::Backtrace));
@@ -198,7 +203,7 @@ impl RedisContext {
         })
     }
 
-    fn found(&self, key: &JobKey, reply: Reply) -> Result<Option<RawEntry>> {
+    fn found(&self, key: &JobKey, reply: RedisReply) -> Result<Option<RawEntry>> {
         let queue = Some(key.queue.as_str()).filter(|queue| !queue.is_empty());
         let entries = match (&key.name, self.spec()?.dead.kind) {
             (JobName::Scored(..), _) => scored_entries(queue, &reply),

@@ -28,7 +28,7 @@ use super::{
     Reconcile, Result, ScanMode, Store, StoreInfo, Token,
 };
 use crate::adapter::Part;
-use crate::adapter::redis::{RawEntry, Wanted};
+use crate::adapter::redis::{RawEntry, ReadParts};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
@@ -77,7 +77,7 @@ impl Store for RedisStore {
                 let (mut raw, ids): (Vec<RawEntry>, Vec<&JobId>) =
                     found.filter_map(|(raw, id)| Some((raw?, id))).unzip();
                 let parts: Vec<Part> = ROW.iter().chain(&[Part::Lineage]).copied().collect();
-                let wanted = if what == Projection::Full { Wanted::Full } else { Wanted::Parts(&parts) };
+                let wanted = if what == Projection::Full { ReadParts::Full } else { ReadParts::Parts(&parts) };
                 self.context.read(&mut raw, wanted, budget).await?;
                 for (raw, id) in raw.iter().zip(ids) {
                     jobs.extend(match what {

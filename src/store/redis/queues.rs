@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::walk::number;
-use crate::adapter::redis::{Names, RedisSpec, Reply};
+use crate::adapter::redis::{KeyNames, RedisReply, RedisSpec};
 use crate::db::redis::{RedisCommand, RedisEngine};
 use crate::store::{Budget, Result};
 
@@ -33,13 +33,13 @@ pub(super) async fn find(engine: &RedisEngine, spec: &RedisSpec, prefix: &str, b
     }
     let mut found = FoundQueues::default();
     if let Some(known) = &queues.known {
-        let key = known.fill(&Names { prefix, ..Names::default() });
+        let key = known.fill(&KeyNames { prefix, ..KeyNames::default() });
         let named = engine.read_each(&[vec![b"SMEMBERS".to_vec(), key]], budget).await?.pop();
         let members = match named {
-            Some(Ok(Reply::List(members))) => members,
+            Some(Ok(RedisReply::List(members))) => members,
             _ => Vec::new(),
         };
-        let name = |member: &Reply| {
+        let name = |member: &RedisReply| {
             let name = String::from_utf8(member.bytes()?.to_vec()).ok()?;
             Some(name.strip_prefix(&queues.strip).unwrap_or(&name).to_owned())
         };
@@ -50,7 +50,7 @@ pub(super) async fn find(engine: &RedisEngine, spec: &RedisSpec, prefix: &str, b
         }
     }
     if let Some(pattern) = queues.scan.as_ref().filter(|_| found.names.is_empty()) {
-        let pattern = pattern.get_ref().fill(&Names { prefix, ..Names::default() });
+        let pattern = pattern.get_ref().fill(&KeyNames { prefix, ..KeyNames::default() });
         let keys = scan(engine, &pattern, queues.key_type.map(|kind| kind.word()), budget).await?;
         found.is_partial = keys.1;
         found.names = keys.0.iter().filter_map(|key| queues.name_in(key, prefix)).map(str::to_owned).collect();
@@ -79,11 +79,11 @@ async fn scan(
             command.extend(["TYPE", key_type].map(|word| word.as_bytes().to_vec()));
         }
         let reply = engine.read(&[command], budget).await?.pop().unwrap_or_default();
-        let Reply::List(parts) = reply else { return Ok((keys, false)) };
-        if let Some(Reply::List(found)) = parts.get(1) {
+        let RedisReply::List(parts) = reply else { return Ok((keys, false)) };
+        if let Some(RedisReply::List(found)) = parts.get(1) {
             keys.extend(found.iter().filter_map(|key| String::from_utf8(key.bytes()?.to_vec()).ok()));
         }
-        cursor = parts.first().and_then(Reply::bytes).unwrap_or(b"0").to_vec();
+        cursor = parts.first().and_then(RedisReply::bytes).unwrap_or(b"0").to_vec();
         if cursor == b"0" {
             return Ok((keys, false));
         }

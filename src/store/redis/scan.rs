@@ -7,7 +7,7 @@ use super::entries::{ROW, RowSelection};
 use super::job_id::{JobName, score_text};
 use super::walk::{EntryPlace, EntryWalk, EntryWindow, WalkDirection};
 use crate::adapter::Part;
-use crate::adapter::redis::Wanted;
+use crate::adapter::redis::ReadParts;
 use crate::domain::filter::Clause;
 use crate::store::{Budget, Cursor, Entry, Page, PageQuery, Position, Result, ScanMode, Scanned, Unordered};
 
@@ -26,19 +26,19 @@ impl PageScan<'_> {
     pub(super) async fn page(&self, query: PageQuery, mode: ScanMode) -> Result<Page> {
         let selection = RowSelection::new(&query.filter, self.context.clock());
         let parts = parts(mode, &selection);
-        let wanted = Wanted::Parts(&parts);
+        let wanted = ReadParts::Parts(&parts);
         if let Some(ids) = named_ids(&query) {
             return self.named(&ids, wanted, &selection, &query).await;
         }
         let is_forward = !matches!(query.cursor, Cursor::End | Cursor::Before(_));
-        let way = if query.sort.descending == is_forward { WalkDirection::Down } else { WalkDirection::Up };
-        let walk = EntryWalk::new(self.context, way, self.budget).await?;
+        let direction = if query.sort.descending == is_forward { WalkDirection::Down } else { WalkDirection::Up };
+        let walk = EntryWalk::new(self.context, direction, self.budget).await?;
         let most = match mode {
             ScanMode::Cohort | ScanMode::CohortRows => query.limit.min(COHORT_STEP),
             _ => query.limit,
         };
         let (began, mut entries, mut looked_at) = (Instant::now(), Vec::new(), 0);
-        let mut place = self.start(&query.cursor, way).await?;
+        let mut place = self.start(&query.cursor, direction).await?;
         let is_last = loop {
             let missing = most.saturating_sub(entries.len());
             let at_once = match selection.is_all {
@@ -67,7 +67,7 @@ impl PageScan<'_> {
         let is_counted = selection.is_all && !matches!(mode, ScanMode::Cohort | ScanMode::CohortRows);
         let scanned = match (&place, is_counted) {
             (Some(place), false) => {
-                let share = if is_last { 1.0 } else { self.share(place, way).await? };
+                let share = if is_last { 1.0 } else { self.share(place, direction).await? };
                 Some(Scanned { rows: looked_at, share })
             }
             _ => None,
@@ -83,7 +83,7 @@ impl PageScan<'_> {
     async fn named(
         &self,
         ids: &[crate::domain::job::JobId],
-        wanted: Wanted<'_>,
+        wanted: ReadParts<'_>,
         selection: &RowSelection,
         query: &PageQuery,
     ) -> Result<Page> {
@@ -119,7 +119,7 @@ impl PageScan<'_> {
     }
 
     /// The place that a cursor names.
-    async fn start(&self, cursor: &Cursor, way: WalkDirection) -> Result<Option<EntryPlace>> {
+    async fn start(&self, cursor: &Cursor, direction: WalkDirection) -> Result<Option<EntryPlace>> {
         let position = match cursor {
             Cursor::Start | Cursor::End => return Ok(None),
             Cursor::After(position) | Cursor::Before(position) => position,
@@ -134,7 +134,7 @@ impl PageScan<'_> {
                 match found.flatten() {
                     Some(entry) => entry.member,
                     // It has gone: entries with its score come again rather than not at all.
-                    None if way == WalkDirection::Down => vec![u8::MAX; 8],
+                    None if direction == WalkDirection::Down => vec![u8::MAX; 8],
                     None => Vec::new(),
                 }
             }
@@ -155,8 +155,8 @@ impl PageScan<'_> {
     }
 
     /// The share of all entries that lies behind a walk which has come to a place.
-    async fn share(&self, place: &EntryPlace, way: WalkDirection) -> Result<f32> {
-        let (left, all) = self.context.left_behind(place, way, self.budget).await?;
+    async fn share(&self, place: &EntryPlace, direction: WalkDirection) -> Result<f32> {
+        let (left, all) = self.context.left_behind(place, direction, self.budget).await?;
         Ok(if all == 0 { 1.0 } else { (1.0 - left as f32 / all as f32).clamp(0.0, 1.0) })
     }
 }

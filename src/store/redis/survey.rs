@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::queues;
 use crate::adapter::Adapter;
-use crate::adapter::redis::{Names, RawEntry, RedisSpec, Reply, SetKind, Wanted};
+use crate::adapter::redis::{KeyNames, RawEntry, ReadParts, RedisReply, RedisSpec, SetKind};
 use crate::db::EngineOptions;
 use crate::db::redis::{RedisCommand, RedisEngine, time_of};
 use crate::db::target::Target;
@@ -82,7 +82,7 @@ pub(in crate::store) async fn detect(
 async fn probe(engine: &RedisEngine, name: &str, spec: &RedisSpec, budget: &Budget) -> Result<Option<Found>> {
     let prefix = engine.prefix().unwrap_or(&spec.prefix);
     if !spec.detect.any.is_empty() {
-        let key = |key: &crate::adapter::redis::Template| key.fill(&Names { prefix, ..Names::default() });
+        let key = |key: &crate::adapter::redis::KeyTemplate| key.fill(&KeyNames { prefix, ..KeyNames::default() });
         let asking: Vec<RedisCommand> = spec.detect.any.keys().map(|k| vec![b"TYPE".to_vec(), key(k)]).collect();
         let types = engine.read(&asking, budget).await?;
         let mut wanted = spec.detect.any.values().zip(&types);
@@ -102,7 +102,7 @@ async fn probe(engine: &RedisEngine, name: &str, spec: &RedisSpec, budget: &Budg
         true => vec!["not all keys were gone through for queues: some may be missing".to_owned()],
         false => Vec::new(),
     };
-    let table = spec.dead.key.fill(&Names { prefix, queue: "*", id: b"*" });
+    let table = spec.dead.key.fill(&KeyNames { prefix, queue: "*", id: b"*" });
     let table = String::from_utf8_lossy(&table).into_owned();
     Ok(Some(Found::of_keys(name, &spec.title, table, warnings)))
 }
@@ -121,11 +121,11 @@ async fn holds_such(
         // Other kinds cannot be opened yet.
         _ => return Ok(false),
     };
-    let keys = |queue: &String| spec.dead.key.fill(&Names { prefix, queue, id: b"" });
+    let keys = |queue: &String| spec.dead.key.fill(&KeyNames { prefix, queue, id: b"" });
     let keys: Vec<Vec<u8>> = queues.iter().take(PROBED).map(keys).collect();
     let types =
         engine.read(&keys.iter().map(|key| vec![text("TYPE"), key.clone()]).collect::<Vec<_>>(), budget).await?;
-    let is = |reply: &Reply, word: &str| reply.bytes() == Some(word.as_bytes());
+    let is = |reply: &RedisReply, word: &str| reply.bytes() == Some(word.as_bytes());
     let fits: Vec<&Vec<u8>> = keys.iter().zip(&types).filter(|(_, t)| is(t, wanted)).map(|(key, _)| key).collect();
     if fits.is_empty() {
         // Nothing has died yet; a single dead set whose key is not there tells nothing of its layout.
@@ -141,10 +141,10 @@ async fn holds_such(
         _ => vec![text("ZREVRANGE"), (*key).clone(), text("0"), text("0"), text("WITHSCORES")],
     };
     let replies = engine.read(&fits.iter().map(newest).collect::<Vec<_>>(), budget).await?;
-    let entries = |reply: &Reply| match spec.dead.kind {
+    let entries = |reply: &RedisReply| match spec.dead.kind {
         SetKind::Stream => stream_entries(None, reply),
         _ => scored_entries(None, reply),
     };
     let entries: Vec<RawEntry> = replies.iter().flat_map(entries).collect();
-    Ok(entries.is_empty() || entries.iter().any(|entry| spec.job(entry, Wanted::Parts(&[])).is_of_layout()))
+    Ok(entries.is_empty() || entries.iter().any(|entry| spec.job(entry, ReadParts::Parts(&[])).is_of_layout()))
 }

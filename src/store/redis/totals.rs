@@ -61,7 +61,7 @@ impl RedisContext {
     pub(super) async fn left_behind(
         &self,
         place: &EntryPlace,
-        way: WalkDirection,
+        direction: WalkDirection,
         budget: &Budget,
     ) -> Result<(u64, u64)> {
         let queues = self.queues(budget).await?;
@@ -70,7 +70,7 @@ impl RedisContext {
         }
         let text = |word: &str| word.as_bytes().to_vec();
         let bound = format!("({}", score_text(place.score));
-        let [from, to] = if way == WalkDirection::Down { ["-inf", &bound] } else { [bound.as_str(), "+inf"] };
+        let [from, to] = if direction == WalkDirection::Down { ["-inf", &bound] } else { [bound.as_str(), "+inf"] };
         let mut commands: Vec<RedisCommand> = Vec::new();
         for queue in queues.iter() {
             let key = self.dead_key(queue)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::context::RedisContext;
 use super::job_id::score_text;
-use crate::adapter::redis::{RawEntry, Reply, SetKind};
+use crate::adapter::redis::{RawEntry, RedisReply, SetKind};
 use crate::db::redis::RedisCommand;
 use crate::store::{Budget, Result, SourceError};
 
@@ -42,7 +42,7 @@ impl EntryPlace {
     }
 }
 
-/// Which way.
+/// In which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WalkDirection {
     /// The greatest score first.
@@ -70,15 +70,15 @@ pub(super) struct EntryWalk<'c> {
     context: &'c RedisContext,
     queues: Arc<Vec<String>>,
     kind: SetKind,
-    way: WalkDirection,
+    direction: WalkDirection,
     budget: &'c Budget,
 }
 
 impl<'c> EntryWalk<'c> {
-    pub(super) async fn new(context: &'c RedisContext, way: WalkDirection, budget: &'c Budget) -> Result<Self> {
+    pub(super) async fn new(context: &'c RedisContext, direction: WalkDirection, budget: &'c Budget) -> Result<Self> {
         let (queues, kind) = (context.queues(budget).await?, context.spec()?.dead.kind);
         match kind {
-            SetKind::Zset | SetKind::Stream => Ok(Self { context, queues, kind, way, budget }),
+            SetKind::Zset | SetKind::Stream => Ok(Self { context, queues, kind, direction, budget }),
             _ => Err(SourceError::Layout("dead jobs in lists, hashes and strings cannot be listed yet".to_owned())),
         }
     }
@@ -106,7 +106,7 @@ impl<'c> EntryWalk<'c> {
             }
             entries.extend(found);
         }
-        entries.sort_by(|a, b| self.way.turned(EntryPlace::of(a).compare(&EntryPlace::of(b), self.kind)));
+        entries.sort_by(|a, b| self.direction.turned(EntryPlace::of(a).compare(&EntryPlace::of(b), self.kind)));
         // Behind the last entry of a full window there may be more of its queue.
         if let Some(bound) = &bound {
             entries.retain(|entry| !self.is_behind(&EntryPlace::of(entry), Some(bound)));
@@ -119,7 +119,7 @@ impl<'c> EntryWalk<'c> {
     }
 
     fn is_behind(&self, place: &EntryPlace, from: Option<&EntryPlace>) -> bool {
-        from.is_none_or(|from| self.way.turned(place.compare(from, self.kind)) == Ordering::Greater)
+        from.is_none_or(|from| self.direction.turned(place.compare(from, self.kind)) == Ordering::Greater)
     }
 
     fn first_of(&self, a: Option<EntryPlace>, b: Option<EntryPlace>) -> Option<EntryPlace> {
@@ -133,15 +133,15 @@ impl<'c> EntryWalk<'c> {
     fn command(&self, queue: &str, from: Option<&EntryPlace>, asked: usize) -> Result<RedisCommand> {
         let key = self.context.dead_key(queue)?;
         let text = |word: &str| word.as_bytes().to_vec();
-        let is_behind_equals = from.is_some_and(|from| self.way.turned(queue.cmp(&from.queue)) == Ordering::Less);
+        let is_behind_equals = from.is_some_and(|from| self.direction.turned(queue.cmp(&from.queue)) == Ordering::Less);
         if self.kind == SetKind::Stream {
             let bound = from.map(|from| match queue == from.queue {
                 true => format!("({}", String::from_utf8_lossy(&from.member)),
-                false if is_behind_equals && self.way == WalkDirection::Down => format!("({}-0", from.score),
+                false if is_behind_equals && self.direction == WalkDirection::Down => format!("({}-0", from.score),
                 false if is_behind_equals => format!("({}-{}", from.score, u64::MAX),
                 false => format!("{}", from.score),
             });
-            let (name, [start, end]) = match self.way {
+            let (name, [start, end]) = match self.direction {
                 WalkDirection::Down => ("XREVRANGE", [bound.unwrap_or_else(|| "+".to_owned()), "-".to_owned()]),
                 WalkDirection::Up => ("XRANGE", [bound.unwrap_or_else(|| "-".to_owned()), "+".to_owned()]),
             };
@@ -151,10 +151,10 @@ impl<'c> EntryWalk<'c> {
             true => format!("({}", score_text(from.score)),
             false => score_text(from.score),
         });
-        let (start, end) = if self.way == WalkDirection::Down { ("+inf", "-inf") } else { ("-inf", "+inf") };
+        let (start, end) = if self.direction == WalkDirection::Down { ("+inf", "-inf") } else { ("-inf", "+inf") };
         let start = bound.unwrap_or_else(|| start.to_owned());
         let mut words = vec![text("ZRANGE"), key, text(&start), text(end), text("BYSCORE")];
-        words.extend((self.way == WalkDirection::Down).then(|| text("REV")));
+        words.extend((self.direction == WalkDirection::Down).then(|| text("REV")));
         words.extend(["LIMIT", "0", &asked.to_string(), "WITHSCORES"].map(text));
         Ok(words)
     }
@@ -167,7 +167,7 @@ impl<'c> EntryWalk<'c> {
         last: &EntryPlace,
         asked: usize,
     ) -> Result<(Vec<RawEntry>, bool)> {
-        let (rank, range) = match self.way {
+        let (rank, range) = match self.direction {
             WalkDirection::Down => ("ZREVRANK", "ZREVRANGE"),
             WalkDirection::Up => ("ZRANK", "ZRANGE"),
         };
@@ -202,7 +202,7 @@ impl<'c> EntryWalk<'c> {
         Err(SourceError::Locked("its dead jobs change faster than they can be read".to_owned()))
     }
 
-    fn entries(&self, queue: &str, reply: &Reply) -> Vec<RawEntry> {
+    fn entries(&self, queue: &str, reply: &RedisReply) -> Vec<RawEntry> {
         let queue = (!queue.is_empty()).then(|| queue.to_owned());
         match self.kind {
             SetKind::Stream => stream_entries(queue.as_deref(), reply),
@@ -212,9 +212,9 @@ impl<'c> EntryWalk<'c> {
 }
 
 /// Members with their scores, in turn.
-pub(super) fn scored_entries(queue: Option<&str>, reply: &Reply) -> Vec<RawEntry> {
-    let Reply::List(parts) = reply else { return Vec::new() };
-    let entry = |pair: &[Reply]| {
+pub(super) fn scored_entries(queue: Option<&str>, reply: &RedisReply) -> Vec<RawEntry> {
+    let RedisReply::List(parts) = reply else { return Vec::new() };
+    let entry = |pair: &[RedisReply]| {
         let [member, score] = pair else { return None };
         let score = number_of(score.bytes()?)?;
         let member = member.bytes()?.to_vec();
@@ -224,12 +224,12 @@ pub(super) fn scored_entries(queue: Option<&str>, reply: &Reply) -> Vec<RawEntry
 }
 
 /// Entries of a stream: the id, and its fields.
-pub(super) fn stream_entries(queue: Option<&str>, reply: &Reply) -> Vec<RawEntry> {
-    let Reply::List(parts) = reply else { return Vec::new() };
-    let entry = |entry: &Reply| {
-        let Reply::List(entry) = entry else { return None };
-        let [id, Reply::List(fields)] = entry.as_slice() else { return None };
-        let field = |pair: &[Reply]| match pair {
+pub(super) fn stream_entries(queue: Option<&str>, reply: &RedisReply) -> Vec<RawEntry> {
+    let RedisReply::List(parts) = reply else { return Vec::new() };
+    let entry = |entry: &RedisReply| {
+        let RedisReply::List(entry) = entry else { return None };
+        let [id, RedisReply::List(fields)] = entry.as_slice() else { return None };
+        let field = |pair: &[RedisReply]| match pair {
             [name, value] => Some((name.bytes()?.to_vec(), value.bytes()?.to_vec())),
             _ => None,
         };
@@ -245,7 +245,7 @@ pub(super) fn number_of(bytes: &[u8]) -> Option<f64> {
     std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
-pub(super) fn number(reply: &Reply) -> Option<i64> {
+pub(super) fn number(reply: &RedisReply) -> Option<i64> {
     std::str::from_utf8(reply.bytes()?).ok()?.parse().ok()
 }
 

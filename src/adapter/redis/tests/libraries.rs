@@ -1,7 +1,7 @@
 //! What the built-in adapters read of entries that real libraries wrote.
 
 use super::recorded::Recorded;
-use crate::adapter::redis::Wanted;
+use crate::adapter::redis::ReadParts;
 use crate::adapter::{Adapter, built_in};
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::text::Untrusted;
@@ -23,7 +23,7 @@ fn jobs(name: &str, file: &str, queue: &str) -> Vec<JobDetail> {
         };
         entries.iter().filter_map(job).collect::<Vec<JobDetail>>()
     };
-    let (light, full) = (read(Wanted::ROW), read(Wanted::Full));
+    let (light, full) = (read(ReadParts::ROW), read(ReadParts::Full));
     let rows = |jobs: &[JobDetail]| jobs.iter().map(|job| job.row.clone()).collect::<Vec<_>>();
     assert_eq!(rows(&light), rows(&full), "a light row is the same however it was read");
     full
@@ -64,7 +64,7 @@ fn bullmq() {
     // An error without a message: its class stands alone above the stack.
     let mut recorded = Recorded::read("bullmq.jsonl");
     recorded.set("bull:orders:1", "stacktrace", "[\"Error\\n    at f (/app/job.js:1:1)\"]");
-    let (adapter, wanted) = (adapter("bullmq"), Wanted::ROW);
+    let (adapter, wanted) = (adapter("bullmq"), ReadParts::ROW);
     let spec = adapter.redis().expect("of Redis");
     let entry = &recorded.entries(spec, "orders", wanted)[0];
     assert_eq!(text(&spec.job(entry, wanted).text(crate::adapter::Part::Error)), "Error");
@@ -96,7 +96,7 @@ fn a_member_of_sidekiqs_set_that_is_no_json_is_a_job_without_parts() {
     let adapter = adapter("sidekiq");
     let spec = adapter.redis().expect("of Redis");
     let entry = RawEntry { member: b"oops".to_vec(), score: Some(1.5e9), ..RawEntry::default() };
-    let reader = spec.job(&entry, Wanted::Full);
+    let reader = spec.job(&entry, ReadParts::Full);
     assert_eq!((reader.own_id(), reader.is_of_layout()), (None, true));
     assert_eq!(line(&reader.detail(JobId::new("x"))), "- | - | - | - | - | - | -");
 }

@@ -55,7 +55,7 @@ fn an_element_of_a_list_becomes_a_job() {
     let member = br#"{"failed_at":"2026-11-20T08:06:06.5Z","error":"Net::ReadTimeout: after 3s","job":"Ship","tries":4,
         "payload":{"id":12345678901234567890,"price":1.50},"stack":"a\nb"}"#;
     let entry = RawEntry { member: member.to_vec(), ..RawEntry::default() };
-    let detail = spec.job(&entry, Wanted::Full).detail(JobId::new("1"));
+    let detail = spec.job(&entry, ReadParts::Full).detail(JobId::new("1"));
     assert_eq!(detail.row.at.map(|at| at.to_rfc3339()).as_deref(), Some("2026-11-20T08:06:06.500000Z"));
     assert_eq!(exact(detail.row.error_class).as_deref(), Some("Net::ReadTimeout"));
     assert_eq!(exact(detail.message).as_deref(), Some("after 3s"));
@@ -70,7 +70,7 @@ fn an_entry_that_cannot_be_decoded_is_a_job_all_the_same() {
     let adapter = read(OWN);
     let spec = adapter.redis().expect("of Redis");
     let entry = RawEntry { member: b"\xffnot json".to_vec(), ..RawEntry::default() };
-    let detail = spec.job(&entry, Wanted::Full).detail(JobId::new("1"));
+    let detail = spec.job(&entry, ReadParts::Full).detail(JobId::new("1"));
     assert_eq!((detail.row.at, detail.arguments), (None, None));
 }
 
@@ -118,16 +118,16 @@ fn of_a_hash_only_the_fields_are_read_that_are_needed() {
     let adapter = read(&text);
     let spec = adapter.redis().expect("of Redis");
     let sent = |wanted| -> Vec<String> {
-        let names = Names { prefix: "p:", queue: "", id: b"7" };
+        let names = KeyNames { prefix: "p:", queue: "", id: b"7" };
         let shown = |command: ReadCommand| {
             command.args.iter().map(|arg| String::from_utf8_lossy(arg).into_owned()).collect::<Vec<_>>()
         };
         spec.commands(wanted, &names).into_iter().map(|(_, command)| shown(command).join(" ")).collect()
     };
-    assert_eq!(sent(Wanted::ROW), ["HMGET p:job:7 name tries"]);
-    assert_eq!(sent(Wanted::Parts(&[crate::adapter::Part::Backtrace])), ["HMGET p:job:7 stacktrace"]);
-    assert_eq!(sent(Wanted::Full), ["HGETALL p:job:7"]);
-    assert_eq!(sent(Wanted::Parts(&[crate::adapter::Part::Message])), [""; 0]);
+    assert_eq!(sent(ReadParts::ROW), ["HMGET p:job:7 name tries"]);
+    assert_eq!(sent(ReadParts::Parts(&[crate::adapter::Part::Backtrace])), ["HMGET p:job:7 stacktrace"]);
+    assert_eq!(sent(ReadParts::Full), ["HGETALL p:job:7"]);
+    assert_eq!(sent(ReadParts::Parts(&[crate::adapter::Part::Message])), [""; 0]);
 }
 
 #[test]

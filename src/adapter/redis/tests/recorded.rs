@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use crate::adapter::redis::{Names, RawEntry, ReadCommand, RedisSpec, Reply, SetKind, Wanted};
+use crate::adapter::redis::{KeyNames, RawEntry, ReadCommand, ReadParts, RedisReply, RedisSpec, SetKind};
 
 type Bytes = Vec<u8>;
 type Pairs = Vec<(Bytes, Bytes)>;
@@ -62,8 +62,8 @@ impl Recorded {
     }
 
     /// The dead entries of a queue, each with what `wanted` reads of it, in the order of the set.
-    pub fn entries(&self, spec: &RedisSpec, queue: &str, wanted: Wanted<'_>) -> Vec<RawEntry> {
-        let names = Names { prefix: &spec.prefix, queue, id: b"" };
+    pub fn entries(&self, spec: &RedisSpec, queue: &str, wanted: ReadParts<'_>) -> Vec<RawEntry> {
+        let names = KeyNames { prefix: &spec.prefix, queue, id: b"" };
         let pattern = spec.dead.key.fill(&names);
         let mut entries: Vec<RawEntry> = Vec::new();
         if spec.dead.kind == SetKind::Strings {
@@ -89,7 +89,7 @@ impl Recorded {
         }
         for entry in &mut entries {
             entry.queue = spec.queues.is_some().then(|| queue.to_owned());
-            let names = Names { prefix: &spec.prefix, queue, id: &entry.member };
+            let names = KeyNames { prefix: &spec.prefix, queue, id: &entry.member };
             let commands = spec.commands(wanted, &names);
             entry.replies =
                 commands.into_iter().map(|(read, command)| (read.to_owned(), self.reply(&command))).collect();
@@ -97,30 +97,31 @@ impl Recorded {
         entries
     }
 
-    fn reply(&self, command: &ReadCommand) -> Reply {
+    fn reply(&self, command: &ReadCommand) -> RedisReply {
         let flat = |fields: &Pairs| {
             let both = fields.iter().flat_map(|(name, value)| [name.clone(), value.clone()]);
-            Reply::List(both.map(Reply::Bytes).collect())
+            RedisReply::List(both.map(RedisReply::Bytes).collect())
         };
         let field = |fields: &Pairs, name: &Bytes| {
             let found = fields.iter().find(|(known, _)| known == name);
-            found.map_or(Reply::Nil, |(_, value)| Reply::Bytes(value.clone()))
+            found.map_or(RedisReply::Nil, |(_, value)| RedisReply::Bytes(value.clone()))
         };
         match (text(&command.args[0]), self.0.get(command.key())) {
             ("HGETALL", Some(Key::Hash(fields))) => flat(fields),
-            ("HGETALL", None) => Reply::List(Vec::new()),
+            ("HGETALL", None) => RedisReply::List(Vec::new()),
             ("HMGET", Some(Key::Hash(fields))) => {
-                Reply::List(command.args[2..].iter().map(|name| field(fields, name)).collect())
+                RedisReply::List(command.args[2..].iter().map(|name| field(fields, name)).collect())
             }
-            ("HMGET", None) => Reply::List(vec![Reply::Nil; command.args.len() - 2]),
+            ("HMGET", None) => RedisReply::List(vec![RedisReply::Nil; command.args.len() - 2]),
             ("HGET", Some(Key::Hash(fields))) => field(fields, &command.args[2]),
-            ("GET", Some(Key::Text(value))) => Reply::Bytes(value.clone()),
+            ("GET", Some(Key::Text(value))) => RedisReply::Bytes(value.clone()),
             ("XREVRANGE", Some(Key::Stream(entries))) => {
-                let newest =
-                    entries.last().map(|(id, fields)| Reply::List(vec![Reply::Bytes(id.clone()), flat(fields)]));
-                Reply::List(newest.into_iter().collect())
+                let newest = entries
+                    .last()
+                    .map(|(id, fields)| RedisReply::List(vec![RedisReply::Bytes(id.clone()), flat(fields)]));
+                RedisReply::List(newest.into_iter().collect())
             }
-            (_, None) => Reply::Nil,
+            (_, None) => RedisReply::Nil,
             (other, _) => panic!("{other} of a key of another type"),
         }
     }

@@ -10,7 +10,7 @@ use super::batch_script::{ScriptAnswer, answers, script};
 use super::copies::JobCopy;
 use super::reconcile::{EVIDENCE_KEPT, evidence_name};
 use crate::adapter::Part;
-use crate::adapter::redis::{RawEntry, RedisVerb, SetKind, Wanted};
+use crate::adapter::redis::{RawEntry, ReadParts, RedisVerb, SetKind};
 use crate::db::redis::{LuaScript, RedisCommand};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
@@ -296,4 +296,4 @@ impl<'b> Applier<'b> {
 }
 
 /// What tells when a job died.
-const TIME: Wanted<'static> = Wanted::Parts(&[Part::At, Part::State]);
+const TIME: ReadParts<'static> = ReadParts::Parts(&[Part::At, Part::State]);

@@ -1,6 +1,6 @@
 //! The script that does a batch: what the adapter says of one job, for each of them, with the evidence of what was done.
 
-use crate::adapter::redis::{LUA_HELPERS, Reply};
+use crate::adapter::redis::{LUA_HELPERS, RedisReply};
 use crate::db::redis::LuaScript;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::text::{Clean, Untrusted};
@@ -27,14 +27,14 @@ pub(crate) enum ScriptAnswer {
 }
 
 /// The answers for the jobs of a script, in their order.
-pub(crate) fn answers(reply: &Reply) -> Vec<ScriptAnswer> {
-    let Reply::List(answers) = reply else { return Vec::new() };
+pub(crate) fn answers(reply: &RedisReply) -> Vec<ScriptAnswer> {
+    let RedisReply::List(answers) = reply else { return Vec::new() };
     answers.iter().map(answer).collect()
 }
 
-fn answer(reply: &Reply) -> ScriptAnswer {
-    let Reply::List(words) = reply else { return ScriptAnswer::Left };
-    let word = |at: usize| words.get(at).and_then(Reply::bytes).map(String::from_utf8_lossy).unwrap_or_default();
+fn answer(reply: &RedisReply) -> ScriptAnswer {
+    let RedisReply::List(words) = reply else { return ScriptAnswer::Left };
+    let word = |at: usize| words.get(at).and_then(RedisReply::bytes).map(String::from_utf8_lossy).unwrap_or_default();
     match word(0).as_ref() {
         "d" => ScriptAnswer::Result(JobResult::Done),
         "s" => ScriptAnswer::Result(JobResult::Skipped(skipped(&word(1), &word(2)))),
@@ -59,10 +59,10 @@ fn skipped(word: &str, sentence: &str) -> SkipReason {
 }
 
 /// What the script of outcomes answered for a job: a word, and an error class or text.
-pub(crate) fn outcome_words(reply: &Reply) -> (String, Option<String>) {
-    let text = |reply: &Reply| reply.bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+pub(crate) fn outcome_words(reply: &RedisReply) -> (String, Option<String>) {
+    let text = |reply: &RedisReply| reply.bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     match reply {
-        Reply::List(words) => {
+        RedisReply::List(words) => {
             let word = words.first().and_then(text).unwrap_or_default();
             (word, words.get(1).and_then(text).filter(|class| !class.is_empty()))
         }
@@ -74,13 +74,13 @@ pub(crate) fn outcome_words(reply: &Reply) -> (String, Option<String>) {
 mod tests {
     use super::*;
 
-    fn words(words: &[&str]) -> Reply {
-        Reply::List(words.iter().map(|word| Reply::Bytes(word.as_bytes().to_vec())).collect())
+    fn words(words: &[&str]) -> RedisReply {
+        RedisReply::List(words.iter().map(|word| RedisReply::Bytes(word.as_bytes().to_vec())).collect())
     }
 
     #[test]
     fn answers_are_read_as_what_became_of_each_job() {
-        let reply = Reply::List(vec![
+        let reply = RedisReply::List(vec![
             words(&["d"]),
             words(&["s", "changed", ""]),
             words(&["s", "busy", "its parent runs"]),
@@ -97,6 +97,6 @@ mod tests {
     #[test]
     fn an_outcome_is_a_word_with_or_without_an_error() {
         assert_eq!(outcome_words(&words(&["died_again", "KeyError"])), ("died_again".into(), Some("KeyError".into())));
-        assert_eq!(outcome_words(&Reply::Bytes(b"gone".to_vec())), ("gone".into(), None));
+        assert_eq!(outcome_words(&RedisReply::Bytes(b"gone".to_vec())), ("gone".into(), None));
     }
 }

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use crate::adapter::redis::{RawEntry, Reply};
+use crate::adapter::redis::{RawEntry, RedisReply};
 use crate::db::redis::RedisCommand;
 use crate::store::redis::context::RedisContext;
 use crate::store::redis::job_id::score_text;
@@ -18,31 +18,31 @@ const AT_ONCE: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct JobCopy {
     queue: String,
-    id: Bytes,
-    member: Bytes,
+    id: Base64Bytes,
+    member: Base64Bytes,
     score: String,
     /// Keys as the server dumps them, with the milliseconds that they had left; 0 for no end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    keys: Vec<(Bytes, i64, Bytes)>,
+    keys: Vec<(Base64Bytes, i64, Base64Bytes)>,
     /// Fields of hashes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    fields: Vec<(Bytes, Bytes, Bytes)>,
+    fields: Vec<(Base64Bytes, Base64Bytes, Base64Bytes)>,
 }
 
 /// Bytes as base64.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Bytes(pub(crate) Vec<u8>);
+pub(crate) struct Base64Bytes(pub(crate) Vec<u8>);
 
-impl Serialize for Bytes {
+impl Serialize for Base64Bytes {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_str(&STANDARD.encode(&self.0))
     }
 }
 
-impl<'de> Deserialize<'de> for Bytes {
+impl<'de> Deserialize<'de> for Base64Bytes {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        STANDARD.decode(text).map(Bytes).map_err(serde::de::Error::custom)
+        STANDARD.decode(text).map(Base64Bytes).map_err(serde::de::Error::custom)
     }
 }
 
@@ -120,13 +120,13 @@ impl RedisContext {
             for Unfilled { mut copy, keys, fields } in bare {
                 for key in keys {
                     let (dump, left) = (replies.next().unwrap_or_default(), replies.next().unwrap_or_default());
-                    if let Reply::Bytes(dump) = dump {
-                        copy.keys.push((Bytes(key), number(&left).unwrap_or(0).max(0), Bytes(dump)));
+                    if let RedisReply::Bytes(dump) = dump {
+                        copy.keys.push((Base64Bytes(key), number(&left).unwrap_or(0).max(0), Base64Bytes(dump)));
                     }
                 }
                 for (key, field) in fields {
-                    if let Some(Reply::Bytes(value)) = replies.next() {
-                        copy.fields.push((Bytes(key), Bytes(field), Bytes(value)));
+                    if let Some(RedisReply::Bytes(value)) = replies.next() {
+                        copy.fields.push((Base64Bytes(key), Base64Bytes(field), Base64Bytes(value)));
                     }
                 }
                 copies.push(copy);
@@ -149,7 +149,13 @@ impl RedisContext {
         }
         commands.extend(fields.iter().map(|(key, field)| vec![b"HGET".to_vec(), key.clone(), field.clone()]));
         let score = score_text(EntryPlace::of(entry).score);
-        let copy = JobCopy { queue, id: Bytes(id), member: Bytes(entry.member.clone()), score, ..JobCopy::default() };
+        let copy = JobCopy {
+            queue,
+            id: Base64Bytes(id),
+            member: Base64Bytes(entry.member.clone()),
+            score,
+            ..JobCopy::default()
+        };
         Ok(Unfilled { copy, keys, fields })
     }
 }
@@ -162,11 +168,11 @@ mod tests {
     fn a_copy_reads_back_as_it_was_whatever_bytes_it_holds() {
         let copy = JobCopy {
             queue: "orders".into(),
-            id: Bytes(vec![0xff]),
-            member: Bytes(b"7".to_vec()),
+            id: Base64Bytes(vec![0xff]),
+            member: Base64Bytes(b"7".to_vec()),
             score: "1795795178.0140002".into(),
-            keys: vec![(Bytes(b"k".to_vec()), 0, Bytes(vec![0, 10, 13]))],
-            fields: vec![(Bytes(b"h".to_vec()), Bytes(b"7".to_vec()), Bytes(b"{}".to_vec()))],
+            keys: vec![(Base64Bytes(b"k".to_vec()), 0, Base64Bytes(vec![0, 10, 13]))],
+            fields: vec![(Base64Bytes(b"h".to_vec()), Base64Bytes(b"7".to_vec()), Base64Bytes(b"{}".to_vec()))],
         };
         assert_eq!(JobCopy::read(&copy.to_json()).unwrap(), copy);
         assert_eq!(copy.entry().score, Some(1_795_795_178.014_000_2));

@@ -2,7 +2,7 @@
 
 use super::batch_script::outcome_words;
 use super::copies::JobCopy;
-use crate::adapter::redis::{LUA_HELPERS, RawEntry, Reply, Wanted};
+use crate::adapter::redis::{LUA_HELPERS, RawEntry, ReadParts, RedisReply};
 use crate::db::redis::{LuaScript, RedisCommand};
 use crate::domain::error_text;
 use crate::domain::job::JobId;
@@ -77,7 +77,7 @@ pub(crate) async fn outcomes(
             let mut words: RedisCommand = vec![context.prefix.clone().into_bytes(), queue.clone().into_bytes()];
             words.extend(part.iter().flat_map(|(_, _, words)| words.clone()));
             let reply = context.engine.run(&script, &[context.dead_key(&queue)?], &words, budget).await;
-            let Reply::List(answers) = reply.map_err(|(error, _)| error)? else { continue };
+            let RedisReply::List(answers) = reply.map_err(|(error, _)| error)? else { continue };
             for ((_, id, _), answer) in part.iter().zip(&answers) {
                 let (word, class) = outcome_words(answer);
                 let class = class.map(|text| Untrusted::new(error_class(&text)));
@@ -101,7 +101,7 @@ fn error_class(text: &str) -> String {
 async fn died_of(context: &RedisContext, told: &mut [(JobId, ObservedOutcome)], budget: &Budget) -> Result<()> {
     let is_dead = |outcome: &ObservedOutcome| matches!(outcome.outcome, ReplayOutcome::DiedAgain(_));
     let ids: Vec<JobId> = told.iter().filter(|(_, outcome)| is_dead(outcome)).map(|(id, _)| id.clone()).collect();
-    let wanted = Wanted::Parts(&[crate::adapter::Part::Error]);
+    let wanted = ReadParts::Parts(&[crate::adapter::Part::Error]);
     let found = context.locate(&ids, budget).await?;
     let (mut raw, named): (Vec<RawEntry>, Vec<&JobId>) =
         found.into_iter().zip(&ids).filter_map(|(raw, id)| Some((raw?, id))).unzip();

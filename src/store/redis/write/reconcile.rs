@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::copies::JobCopy;
 use crate::adapter::Part;
-use crate::adapter::redis::{Reply, Wanted};
+use crate::adapter::redis::{ReadParts, RedisReply};
 use crate::db::redis::RedisCommand;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
@@ -36,7 +36,7 @@ impl RedisStore {
         let replies = self.context.engine.read(&commands, budget).await?;
         let now = replies.get(1).and_then(crate::db::redis::time_of).unwrap_or_else(|| self.context.clock());
         let done: Vec<JobId> = match replies.first() {
-            Some(Reply::List(keys)) => {
+            Some(RedisReply::List(keys)) => {
                 keys.iter().filter_map(|key| Some(JobId::new(std::str::from_utf8(key.bytes()?).ok()?))).collect()
             }
             _ => Vec::new(),
@@ -65,8 +65,8 @@ impl Reconcile for RedisStore {
                     None => JobResult::Skipped(SkipReason::Gone),
                     Some(entry) => {
                         let mut entry = [entry];
-                        self.context.read(&mut entry, Wanted::Parts(&parts), budget).await?;
-                        let at = self.context.spec()?.job(&entry[0], Wanted::Parts(&parts)).at();
+                        self.context.read(&mut entry, ReadParts::Parts(&parts), budget).await?;
+                        let at = self.context.spec()?.job(&entry[0], ReadParts::Parts(&parts)).at();
                         match batch.died_by.zip(at) {
                             Some((by, at)) if at > by => JobResult::Skipped(SkipReason::Changed),
                             _ => JobResult::Done,

@@ -8,7 +8,8 @@ use chrono::{DateTime, NaiveDateTime};
 
 use super::field::{ENTRY, FieldSource, PathTest};
 use super::{
-    FieldValue, Pick, RawEntry, ReadKind, ReadSpec, RedisField, RedisSpec, Reply, ScoreTime, SetKind, TextCut, Wanted,
+    FieldValue, Pick, RawEntry, ReadKind, ReadParts, ReadSpec, RedisField, RedisReply, RedisSpec, ScoreTime, SetKind,
+    TextCut,
 };
 use crate::adapter::Part;
 use crate::domain::encoding::binary::{Chain, DecodedValue, decode_first};
@@ -25,23 +26,23 @@ const STREAM_ID: &[u8] = b"stream_id";
 const SECONDS: f64 = 1e11;
 
 /// A job, as far as it was read. What several parts stand in is decoded once.
-pub struct JobReader<'a> {
+pub struct EntryReader<'a> {
     spec: &'a RedisSpec,
     entry: &'a RawEntry,
-    wanted: Wanted<'a>,
+    wanted: ReadParts<'a>,
     own: OnceCell<Option<DecodedValue>>,
     decoded: BTreeMap<&'a str, OnceCell<Option<DecodedValue>>>,
 }
 
 impl RedisSpec {
     /// Reads a job from its entry and the replies to [`RedisSpec::commands`], which were asked with the same `wanted`.
-    pub fn job<'a>(&'a self, entry: &'a RawEntry, wanted: Wanted<'a>) -> JobReader<'a> {
+    pub fn job<'a>(&'a self, entry: &'a RawEntry, wanted: ReadParts<'a>) -> EntryReader<'a> {
         let decoded = self.reads.keys().map(|name| (name.as_str(), OnceCell::new())).collect();
-        JobReader { spec: self, entry, wanted, own: OnceCell::new(), decoded }
+        EntryReader { spec: self, entry, wanted, own: OnceCell::new(), decoded }
     }
 }
 
-impl JobReader<'_> {
+impl EntryReader<'_> {
     /// Whether the entry is a dead job: some layouts keep other jobs under the same keys.
     pub fn is_dead(&self) -> bool {
         let meets = |only: &PathTest| self.meets(ENTRY, only);
@@ -263,9 +264,9 @@ impl JobReader<'_> {
                 hash(reply, names)
             }
             ReadKind::NewestOfStream(_) => {
-                let Reply::List(entries) = reply else { return None };
-                let Reply::List(entry) = entries.first()? else { return None };
-                let [id, Reply::List(fields)] = entry.as_slice() else { return None };
+                let RedisReply::List(entries) = reply else { return None };
+                let RedisReply::List(entry) = entries.first()? else { return None };
+                let [id, RedisReply::List(fields)] = entry.as_slice() else { return None };
                 let own = (STREAM_ID.to_vec(), id.bytes()?.to_vec());
                 Some(fields_value([own].into_iter().chain(pairs(fields)).collect()))
             }
@@ -280,8 +281,8 @@ fn decoded(bytes: &[u8], chains: &[Chain]) -> Option<DecodedValue> {
 }
 
 /// A hash: all of it, or the fields that were asked for.
-fn hash(reply: &Reply, names: Option<Vec<String>>) -> Option<DecodedValue> {
-    let Reply::List(items) = reply else { return None };
+fn hash(reply: &RedisReply, names: Option<Vec<String>>) -> Option<DecodedValue> {
+    let RedisReply::List(items) = reply else { return None };
     let fields: Vec<(Vec<u8>, Vec<u8>)> = match names {
         None => pairs(items).collect(),
         Some(names) => {
@@ -292,7 +293,7 @@ fn hash(reply: &Reply, names: Option<Vec<String>>) -> Option<DecodedValue> {
     (!fields.is_empty()).then(|| fields_value(fields))
 }
 
-fn pairs(items: &[Reply]) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+fn pairs(items: &[RedisReply]) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
     items.as_chunks::<2>().0.iter().filter_map(|[name, value]| Some((name.bytes()?.to_vec(), value.bytes()?.to_vec())))
 }
 
