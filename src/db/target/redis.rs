@@ -198,6 +198,7 @@ impl RedisServer {
     ///
     /// # Errors
     /// When one is missing or is none; the sentence names it.
+    #[cfg(feature = "redis")]
     pub fn certificates(&self) -> Result<Certificates> {
         let checked = self.files.check_root().and_then(|()| self.files.check_own());
         checked.map_err(SourceError::Input)?;
@@ -249,6 +250,7 @@ impl RedisServer {
 }
 
 /// What TLS takes, in PEM form.
+#[cfg(feature = "redis")]
 #[derive(Debug)]
 pub struct Certificates {
     /// The authority to trust; `None` is those that the machine trusts.
