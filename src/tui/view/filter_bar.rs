@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! / error:Net::* since:2h                                              1,204 match  ▲ 12 in the last 5 min  Esc widens
-//! / all dead jobs: press / to narrow                                               10 replayed: 7 ok, 3 died again  F
+//! / all dead jobs: press / to narrow                 10 replayed: 7 ok, 3 died again  (KeyError 2, TypeError 1)  F
 //! ```
 
 use ratatui::layout::Rect;
 
 use super::canvas::Canvas;
+use super::overlay::class_name;
 use super::styled_text::{Phrase, Ranked, draw_line};
 use super::{format, header};
 use crate::domain::histogram::grouped;
+use crate::domain::outcome::OutcomeCounts;
 use crate::domain::time::Timestamp;
 use crate::tui::app::model::Model;
 use crate::tui::keys::KeyCommand;
@@ -20,9 +22,15 @@ fn is_narrow(area: Rect) -> bool {
     area.width < 60
 }
 
-/// What became of the jobs of the last replay, until it was seen.
-fn followed(model: &Model) -> Option<Phrase<'static>> {
-    let followed = model.runner.followed.as_ref()?;
+/// Error classes that are named of jobs that died again.
+const NAMED: usize = 2;
+
+/// Characters that are drawn of each.
+const CLASS_WIDTH: usize = 32;
+
+/// What became of the jobs of the last replay, until it was seen; the error classes go first where there is little room.
+fn followed(model: &Model) -> Vec<Ranked<'static>> {
+    let Some(followed) = model.runner.followed.as_ref() else { return Vec::new() };
     let put_back = Phrase::of(StyleRole::Dim, format!("{} replayed: ", grouped(followed.replayed)));
     let phrase = match &followed.outcomes {
         None => put_back.and(StyleRole::Dim, "…"),
@@ -35,9 +43,20 @@ fn followed(model: &Model) -> Option<Phrase<'static>> {
             put_back.and(role, counts.summary())
         }
     };
-    let has_died = followed.outcomes.as_ref().is_some_and(|counts| counts.died() > 0);
-    let key = if has_died { KeyCommand::RunJobs } else { KeyCommand::Runs };
-    Some(phrase.and(StyleRole::Dim, "  ").and(StyleRole::Key, model.key(key)))
+    let died = followed.outcomes.as_ref().filter(|counts| counts.died() > 0);
+    let key =
+        Phrase::of(StyleRole::Key, model.key(if died.is_some() { KeyCommand::RunJobs } else { KeyCommand::Runs }));
+    let classes = died.map(|counts| Ranked::right(4, Phrase::of(StyleRole::Dim, died_classes(model, counts))));
+    [Ranked::right(0, phrase)].into_iter().chain(classes).chain([Ranked::right(0, key)]).collect()
+}
+
+/// Of what they died again: `(KeyError 2, TypeError 1, others 4)`.
+fn died_classes(model: &Model, counts: &OutcomeCounts) -> String {
+    let named = counts.died_by_class.iter().take(NAMED);
+    let rest = counts.died() - named.clone().map(|(_, n)| n).sum::<u64>().min(counts.died());
+    let named = named.map(|(class, n)| format!("{} {}", class_name(model, class.as_deref(), CLASS_WIDTH), grouped(*n)));
+    let others = (rest > 0).then(|| format!("others {}", grouped(rest)));
+    format!("({})", named.chain(others).collect::<Vec<_>>().join(", "))
 }
 
 /// Draws the filter line.
@@ -48,7 +67,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) 
     if written.is_empty() {
         let hint = slash.and(StyleRole::Dim, format!("all dead jobs: {} narrows", model.key(KeyCommand::Filter)));
         let mut items = vec![Ranked::left(3, hint)];
-        items.extend(followed(model).map(|phrase| Ranked::right(0, phrase)));
+        items.extend(followed(model));
         // On a narrow screen the header has no line for it.
         let total = model.histogram.shown.as_ref().filter(|_| is_narrow(area));
         items.extend(total.map(|h| Ranked::right(1, Phrase::of(StyleRole::Number, format::count(h.total, theme)))));
@@ -56,7 +75,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) 
         return;
     }
     let mut items = vec![Ranked::left(0, slash.and(StyleRole::Strong, model.shown(&written).into_owned()))];
-    items.extend(followed(model).map(|phrase| Ranked::right(0, phrase)));
+    items.extend(followed(model));
     let counted = model.histogram.shown.as_ref();
     if let Some(histogram) = counted {
         let n = Phrase::of(StyleRole::Number, format::count(histogram.total, theme)).and(StyleRole::Dim, " match");

@@ -16,6 +16,8 @@ mod run;
 mod runs;
 mod text;
 
+pub(super) use receipt::class_name;
+
 use ratatui::layout::Rect;
 
 use crate::domain::time::Timestamp;

@@ -112,7 +112,7 @@ fn outcomes(model: &Model, counts: &OutcomeCounts) -> Vec<Phrase<'static>> {
         lines.push(sum(role_of(kind), kind.label(), n));
         if kind == OutcomeKind::Died {
             lines.extend(
-                counts.died_by_class.iter().map(|(class, n)| of_which(*n, class_name(model, class.as_deref()))),
+                counts.died_by_class.iter().map(|(class, n)| of_which(*n, class_name(model, class.as_deref(), 200))),
             );
         }
     }
@@ -129,10 +129,11 @@ fn role_of(kind: OutcomeKind) -> StyleRole {
     }
 }
 
-fn class_name(model: &Model, class: Option<&str>) -> String {
+/// An error class as it may be drawn, at most so many characters of it.
+pub(in crate::tui::view) fn class_name(model: &Model, class: Option<&str>, most: usize) -> String {
     class.map_or_else(
         || "(no error class)".to_owned(),
-        |class| Untrusted::new(model.shown(class)).line_head(200).to_string(),
+        |class| Untrusted::new(model.shown(class)).line_head(most).to_string(),
     )
 }
 

@@ -323,7 +323,9 @@ fn what_became_of_a_replay_stands_beside_the_filter() {
         let mut followed = FollowedReplay::new(&fixture::run(), NOW);
         (followed.replayed, followed.outcomes) = (10, Some(OutcomeCounts::default()));
         if let Some(counts) = &mut followed.outcomes {
-            (counts.replayed, counts.succeeded, counts.died_other) = (10, 7, 3);
+            (counts.replayed, counts.succeeded, counts.died_other) = (10, 6, 4);
+            let classes = [("KeyError", 2), ("TypeError", 1), ("ValueError", 1)];
+            counts.died_by_class = classes.map(|(class, n)| (Some(class.to_owned()), n)).into();
         }
         model.runner.followed = Some(followed);
         model
