@@ -4,8 +4,9 @@
 #[path = "../../fuzz/targets.rs"]
 mod targets;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use targets::{TARGETS, Target};
 
@@ -79,12 +80,15 @@ impl Chance {
 }
 
 fn seeds(target: &Target) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(target.seeds);
-    let files = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut paths: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
-    // A folder has no order of its own.
-    paths.sort();
+    let paths = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(target.seeds));
     paths.iter().map(|path| std::fs::read(path).expect("a seed")).collect()
+}
+
+/// The files of a folder and of the folders in it; a folder has no order of its own.
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let paths = entries.map(|entry| entry.expect("a file").path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { BTreeSet::from([path]) }).collect()
 }
 
 #[test]
