@@ -127,7 +127,9 @@ async fn same_keys(name: &str) {
     theirs.run("retry", &dead).await;
     User::with_url(&ours.server.url()).run(&["replay", "--all", "--yes"]).with(0);
     let (left, right) = (Keys::read(&theirs.server), Keys::read(&ours.server));
-    let differs = left.differences(&right, |key| theirs.library.differs.contains_key(key));
+    // What a batch did is on record for three days under a key of dlq-tui's own.
+    let may_differ = |key: &str| key.starts_with("dlq-tui:batch:") || theirs.library.differs.contains_key(key);
+    let differs = left.differences(&right, may_differ);
     assert!(differs.is_empty(), "{theirs}: theirs and ours differ: {differs:#?}");
 }
 
