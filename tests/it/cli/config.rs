@@ -5,10 +5,10 @@ use crate::fixtures::Layout;
 use crate::harness;
 
 #[test]
-fn with_nothing_configured_five_lines_say_what_to_do() {
+fn with_nothing_configured_six_lines_say_what_to_do() {
     for args in [&[][..], &["stats"], &["sources"]] {
         let ended = User::new().run(args);
-        assert_eq!(ended.with(2).lines().count(), 5, "{}", ended.err);
+        assert_eq!(ended.with(2).lines().count(), 6, "{}", ended.err);
         assert!(ended.err.contains("dlq-tui demo"), "{}", ended.err);
         assert_eq!(ended.out, "");
     }
