@@ -1,5 +1,6 @@
 //! What every part of the store works with: the connection, the adapter, and which queues there are.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -96,7 +97,13 @@ impl RedisContext {
             }
         }
         let found = queues::find(&self.engine, spec, &self.prefix, budget).await?;
-        let names = Arc::new(found.names);
+        let mut names = found.names;
+        if found.is_partial {
+            // Those that were not come to this time are there as before.
+            names.extend(self.known_queues().names.iter().cloned());
+            names = names.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+        }
+        let names = Arc::new(names);
         *self.known_queues() = KnownQueues { names: Arc::clone(&names), at: Instant::now() };
         Ok(names)
     }

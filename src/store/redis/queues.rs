@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::walk::number;
 use crate::adapter::redis::{KeyNames, RedisReply, RedisSpec};
 use crate::db::redis::{RedisCommand, RedisEngine};
-use crate::store::{Budget, Result};
+use crate::store::{Budget, Result, SourceError};
 
 /// Keys that the server goes through at a time: well below a millisecond of its time.
 const SCANNED_AT_ONCE: &str = "1000";
@@ -37,6 +37,8 @@ pub(super) async fn find(engine: &RedisEngine, spec: &RedisSpec, prefix: &str, b
         let named = engine.read_each(&[vec![b"SMEMBERS".to_vec(), key]], budget).await?.pop();
         let members = match named {
             Some(Ok(RedisReply::List(members))) => members,
+            // A key of that name that holds something else is of no queue of ours.
+            Some(Err(error)) if !matches!(error, SourceError::Unfit { .. }) => return Err(error),
             _ => Vec::new(),
         };
         let name = |member: &RedisReply| {

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::batch_script::{ScriptAnswer, answers, script};
@@ -32,8 +31,6 @@ const BUSY: Duration = Duration::from_millis(10);
 /// What a store remembers from one batch to the next.
 #[derive(Default)]
 pub(crate) struct BatchMemory {
-    /// Evidence that nobody needs any more once the next batch is on record.
-    spent: Mutex<Vec<Vec<u8>>>,
     /// Jobs of the next script; 0 before the first.
     at_once: AtomicUsize,
 }
@@ -77,8 +74,6 @@ impl<'b> Applier<'b> {
     async fn try_apply(&mut self) -> std::result::Result<(), Interrupted> {
         self.check()?;
         let mut tasks = self.tasks().await?;
-        // What earlier batches left is on record by now: this one was named after them.
-        self.drop_spent().await;
         if tasks.is_empty() {
             return Ok(());
         }
@@ -95,7 +90,7 @@ impl<'b> Applier<'b> {
             self.run(&script, verb, now, evidence.as_bytes()).await?;
             rest = later;
         }
-        self.spent().push(evidence.into_bytes());
+        // The evidence stays until it expires: nobody says here when the ledger has the outcomes.
         Ok(())
     }
 
@@ -279,19 +274,6 @@ impl<'b> Applier<'b> {
             now
         };
         self.memory.at_once.store(next, Ordering::Relaxed);
-    }
-
-    fn spent(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u8>>> {
-        self.memory.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn drop_spent(&self) {
-        let spent = std::mem::take(&mut *self.spent());
-        if !spent.is_empty() {
-            let command: RedisCommand = std::iter::once(b"DEL".to_vec()).chain(spent).collect();
-            // It ends by itself otherwise.
-            drop(self.context.engine.read(&[command], self.budget).await);
-        }
     }
 }
 

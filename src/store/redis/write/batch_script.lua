@@ -17,7 +17,10 @@ for name in string.gmatch('DUMP EXISTS GET HEXISTS HGET HGETALL HKEYS HLEN HMGET
   'SISMEMBER SMEMBERS STRLEN TIME TTL TYPE XLEN XRANGE XREVRANGE ZCARD ZCOUNT ZRANGE ZRANGEBYSCORE ZRANK ZREVRANGE ZREVRANK ZSCORE',
   '%S+') do READS[name] = true end
 -- Commands that put a job where a worker finds it.
-local PUSHES = { LPUSH = true, RPUSH = true, LMOVE = true, ZADD = true, XADD = true }
+local PUSHES = {}
+for name in string.gmatch('LPUSH RPUSH LPUSHX RPUSHX LINSERT LMOVE RPOPLPUSH ZADD ZINCRBY XADD SADD RENAME COPY RESTORE', '%S+') do
+  PUSHES[name] = true
+end
 local is_trial, denied, is_pushed = false, nil, false
 
 -- The server's functions as a body sees them: a trial only asks whether the role may do what is written.
@@ -102,11 +105,23 @@ while at <= #ARGV do
   jobs[#jobs + 1] = job
 end
 
--- One job is tried first, so that nothing is left half done for want of a right. Older servers cannot tell.
+-- Jobs are tried first, up to one whose steps are all run, so that nothing is left half done for want of a right. Older servers
+-- cannot tell.
 if server.acl_check_cmd and jobs[1] then
   is_trial = true
-  pcall(one, jobs[1].id, jobs[1].member, jobs[1].score, jobs[1].arguments, jobs[1].score)
-  is_trial = false
+  for _, job in ipairs(jobs) do
+    local is_answered, answer = pcall(one, job.id, job.member, job.score, job.arguments, job.score)
+    if denied or (is_answered and answer == 'done') then break end
+  end
+  is_trial, cache = false, {}
+  local function needs(...)
+    if not server.acl_check_cmd(...) then denied = denied or (...) end
+  end
+  if action == 'restore' or action == 'recall' then
+    for _, kept in ipairs(jobs[1].keys) do needs('RESTORE', kept[1], kept[2], kept[3], 'REPLACE') end
+    for _, kept in ipairs(jobs[1].fields) do needs('HSET', kept[1], kept[2], kept[3]) end
+    needs('ZADD', dead, jobs[1].score_text, jobs[1].member)
+  end
   if denied then return server.error_reply('NOPERM the role may not run ' .. denied) end
 end
 

@@ -21,6 +21,9 @@ pub(crate) struct JobCopy {
     id: Base64Bytes,
     member: Base64Bytes,
     score: String,
+    /// Fields of an entry that has some itself, as those of a stream do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    content: Vec<(Base64Bytes, Base64Bytes)>,
     /// Keys as the server dumps them, with the milliseconds that they had left; 0 for no end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     keys: Vec<(Base64Bytes, i64, Base64Bytes)>,
@@ -149,11 +152,13 @@ impl RedisContext {
         }
         commands.extend(fields.iter().map(|(key, field)| vec![b"HGET".to_vec(), key.clone(), field.clone()]));
         let score = score_text(EntryPlace::of(entry).score);
+        let content = entry.fields.iter().flatten();
         let copy = JobCopy {
             queue,
             id: Base64Bytes(id),
             member: Base64Bytes(entry.member.clone()),
             score,
+            content: content.map(|(name, value)| (Base64Bytes(name.clone()), Base64Bytes(value.clone()))).collect(),
             ..JobCopy::default()
         };
         Ok(Unfilled { copy, keys, fields })
@@ -171,6 +176,7 @@ mod tests {
             id: Base64Bytes(vec![0xff]),
             member: Base64Bytes(b"7".to_vec()),
             score: "1795795178.0140002".into(),
+            content: vec![(Base64Bytes(b"d".to_vec()), Base64Bytes(vec![0x95]))],
             keys: vec![(Base64Bytes(b"k".to_vec()), 0, Base64Bytes(vec![0, 10, 13]))],
             fields: vec![(Base64Bytes(b"h".to_vec()), Base64Bytes(b"7".to_vec()), Base64Bytes(b"{}".to_vec()))],
         };

@@ -44,8 +44,10 @@ impl RedisStore {
         if !done.is_empty() {
             return Ok(Some(done.into_iter().filter(|id| !id.as_str().is_empty()).collect()));
         }
-        // Without evidence nothing was done, as long as it would still be there.
-        let is_lasting = began(name).is_some_and(|at| at.age(now) < EVIDENCE_KEPT);
+        // Without evidence nothing was done, as long as it would still be there: a server that evicts keys may have lost it.
+        let memory = self.context.engine.facts().memory.as_ref();
+        let is_evicting = memory.is_none_or(|(limit, policy)| *limit > 0 && policy != "noeviction");
+        let is_lasting = !is_evicting && began(name).is_some_and(|at| at.age(now) < EVIDENCE_KEPT);
         Ok(is_lasting.then(Vec::new))
     }
 }
