@@ -49,7 +49,9 @@ impl Marks<'_> {
         let source = key(&self.ledger.home, source);
         let mut tx = self.ledger.home.begin().await?;
         let name = mark.name.as_str();
-        tx.execute("DELETE FROM {marks} WHERE source = ?1 AND name = ?2", [text(source), text(name)]).await?;
+        if is_moved {
+            tx.execute("DELETE FROM {marks} WHERE source = ?1 AND name = ?2", [text(source), text(name)]).await?;
+        }
         let operator = &mark.operator;
         let values = [
             text(source),

@@ -55,7 +55,9 @@ impl StoreContext {
         filter: &Filter,
         budget: &Budget,
     ) -> Result<HistogramStep, SourceError> {
-        let mut query = HistogramQuery::exact(facet, filter.clone(), None);
+        // Once, and not for each step.
+        let filter = self.with_marks(filter.clone()).await?;
+        let mut query = HistogramQuery::exact(facet, filter, None);
         loop {
             let step = self.count(query.clone(), budget).await?;
             match step.resume {

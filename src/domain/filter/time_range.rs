@@ -123,13 +123,12 @@ type Bounds = (Option<TimeBound>, Option<TimeBound>);
 fn ends(whole: &Slice<'_>, a: Option<Slice<'_>>, b: Option<Slice<'_>>) -> Result<Bounds, FilterError> {
     let read = |slice: Option<Slice<'_>>| slice.map(|slice| Ok::<_, FilterError>(end(&slice)?.bound())).transpose();
     match (read(a)?, read(b)?) {
-        (Some(TimeBound::Ago(_)), Some(TimeBound::At(_))) | (Some(TimeBound::At(_)), Some(TimeBound::Ago(_))) => {
-            Err(FilterError::new(
-                whole.span.clone(),
-                "a range mixes a span and a moment",
-                "two spans or two moments, or `since:` and `until:` beside each other",
-            ))
-        }
+        (Some(TimeBound::Ago(_)), Some(TimeBound::At(_) | TimeBound::Mark(_)))
+        | (Some(TimeBound::At(_) | TimeBound::Mark(_)), Some(TimeBound::Ago(_))) => Err(FilterError::new(
+            whole.span.clone(),
+            "a range mixes a span and a moment",
+            "two spans or two moments, or `since:` and `until:` beside each other",
+        )),
         ends => Ok(ends),
     }
 }

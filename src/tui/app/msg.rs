@@ -144,8 +144,8 @@ pub enum Reply {
     Note(Result<Note, String>),
     /// To `Marks`.
     Marks(Result<Vec<NamedMoment>, String>),
-    /// To `SetMark`; the error is a sentence.
+    /// To `MarkRequest::Set`; the error is a sentence.
     MarkSet(Result<NamedMoment, String>),
-    /// To `CompareWithMark`.
+    /// To `MarkRequest::Compare`.
     MarkComparison(Box<Result<MarkComparison, SourceError>>),
 }

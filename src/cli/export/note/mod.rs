@@ -82,9 +82,8 @@ async fn of_filter(opened: &OpenedStore, filter: &Filter, out: &mut impl Write) 
         }
         None => None,
     };
-    if let Ok(past) = &past {
-        timeline::write(out, by_time.as_ref(), &past.marks, &past.runs)?;
-    }
+    let (marks, done) = past.as_ref().map_or((&[][..], &[][..]), |past| (&past.marks[..], &past.runs[..]));
+    timeline::write(out, by_time.as_ref(), marks, done)?;
     for bar in deaths.bars.iter().take(EXAMPLES) {
         let value = bar.value.as_ref().map(Untrusted::exact);
         let newest = SelectedRows::new(opened, filter.narrow(usual, &[value])?, 1).next().await?;

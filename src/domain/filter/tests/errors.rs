@@ -65,6 +65,8 @@ fn the_place_is_the_part_that_is_wrong() {
         ("since:@", "@"),
         ("since:@-v1", "@-v1"),
         ("at:@v1", "@v1"),
+        ("at:7d..@v1", "7d..@v1"),
+        ("at:@v1..1h", "@v1..1h"),
         ("-", "-"),
         ("--x", "--x"),
         ("a OR b", "OR"),
