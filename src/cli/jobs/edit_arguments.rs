@@ -29,7 +29,7 @@ pub async fn run(opened: &OpenedStore, args: &RepairArgs) -> Result<Code> {
     if !args.ids.is_empty() {
         return Err(CliError::usage("--edit takes one job, and no expression: dlq-tui repair ID --edit").into());
     }
-    let arguments = stored_arguments(&opened.desk, &job, &opened.budget).await.map_err(anyhow::Error::msg)?;
+    let arguments = stored_arguments(&opened.desk, &job, &opened.budget).await?.map_err(anyhow::Error::msg)?;
     let editable = EditableArguments::new(arguments.arguments(), Arc::clone(&opened.desk.redactor));
     let edited = edit(&editable.map_err(anyhow::Error::msg)?).await?;
     if edited.changes.is_empty() {

@@ -267,7 +267,7 @@ impl Session {
     async fn editable_arguments(&self, id: &JobId, budget: &Budget) -> Result<EditableArguments, String> {
         let desk = self.store().map_err(|e| e.to_string())?.desk;
         let (id, redactor) = (id.clone(), Arc::clone(&self.redactor));
-        let document = stored_arguments(&desk, &id, budget).await?;
+        let document = stored_arguments(&desk, &id, budget).await.map_err(|e| e.to_string())??;
         let built = tokio::task::spawn_blocking(move || EditableArguments::new(document.arguments(), redactor));
         built.await.unwrap_or_else(|_| Err("these arguments could not be prepared for the editor".to_owned()))
     }

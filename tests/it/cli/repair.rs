@@ -139,6 +139,7 @@ async fn a_source_can_forbid_repairs() {
     let user = User::of(&db).configured(&format!("[sources.shop]\nurl = \"{}\"\nedit = false\n", db.url));
     let ended = user.run(&["--source", "shop", "repair", "--all", ".a = 1", "--yes"]);
     assert!(ended.code != 0 && ended.err.contains("edit = false"), "{} {}", ended.code, ended.err);
+    user.run(&["--source", "shop", "repair", "1", "--edit"]).with(ended.code);
     let shown = user.run(&["--source", "shop", "repair", "--all", ".a = 1", "--dry-run"]);
     assert!(shown.with(0).contains("cannot be written here"), "{}", shown.err);
     user.run(&["--source", "shop", "--read-only", "repair", "--all", ".a = 1", "--yes"]).with(ended.code);
