@@ -95,6 +95,11 @@ impl Action {
         matches!(self, Action::Replay | Action::Copy)
     }
 
+    /// Whether the dead rows stay as they are.
+    pub fn leaves_rows(self) -> bool {
+        self.profile().rows == RowEffect::Unchanged
+    }
+
     /// Why there is no way back, as a sentence; of an action that [`Action::undone_by`] knows no undo of.
     pub fn why_final(self) -> String {
         match self {

@@ -132,7 +132,7 @@ pub const KEPT_UNASKED: u64 = 10_000;
 impl Options {
     /// Whether a run over so many jobs keeps rows.
     pub fn keeps(&self, action: Action, jobs: u64) -> bool {
-        !self.no_archive && action != Action::Copy && (action != Action::Replay || self.keep || jobs <= KEPT_UNASKED)
+        !self.no_archive && !action.leaves_rows() && (action != Action::Replay || self.keep || jobs <= KEPT_UNASKED)
     }
 
     /// Whether the arguments of the jobs change in the same transaction as the action, which is not the change itself.

@@ -402,7 +402,7 @@ pub fn run(out: &mut impl Write, run: &Run, width: Option<usize>) -> io::Result<
 }
 
 fn tally(facts: &mut FactList<'_, impl Write>, tally: &RunTally, action: Action) -> io::Result<()> {
-    let stay = if action == Action::Copy { "the dead rows stay" } else { "" };
+    let stay = if action.leaves_rows() { "the dead rows stay" } else { "" };
     facts.count("planned", tally.planned, "")?;
     facts.count(action.done_word(), tally.done, stay)?;
     for (reason, n) in &tally.skipped {

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use crate::domain::rollout::MAX_CANARY;
+
 /// The most jobs that can be picked with [`Pick::Spread`]: all candidates are compared with those that were picked.
-pub const MAX_SPREAD: u64 = 500;
+pub const MAX_SPREAD: u64 = MAX_CANARY;
 
 /// Which jobs a limit takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

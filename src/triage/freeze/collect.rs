@@ -52,6 +52,8 @@ pub(super) struct Freezer<'a> {
     action: Action,
     budget: &'a Budget,
     limit: JobLimit,
+    /// Whether the operator says how long the gate waits.
+    is_wait_asked: bool,
     gathered: Vec<Frozen>,
     collected: CollectedCohort,
     told: ProgressReporter<'a>,
@@ -163,6 +165,7 @@ impl<'a> Freezer<'a> {
             action: ask.action,
             budget,
             limit: JobLimit::of(ask),
+            is_wait_asked: ask.options.rollout.is_some_and(|rule| rule.is_wait_asked),
             gathered: Vec::new(),
             collected: CollectedCohort { choice: SpreadChoice::of_canary(ask), ..CollectedCohort::default() },
             told: ProgressReporter { progress: NOTHING, tell: on_progress },
@@ -199,7 +202,8 @@ impl<'a> Freezer<'a> {
         self.collected.left_out.missing = missing;
         self.collected.left_out.barred = self.guard.barred;
         self.collected.canary = self.collected.choice.take().map(|canary| canary.choose()).unwrap_or_default();
-        if !self.collected.canary.is_empty() {
+        // Where the operator says how long the gate waits, nobody needs to know how long such jobs run.
+        if !self.collected.canary.is_empty() && !self.is_wait_asked {
             self.collected.run_times = RunTimes::read(self.desk, &self.collected.canary, self.budget).await?;
         }
         Ok(self.collected)

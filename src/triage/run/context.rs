@@ -116,7 +116,7 @@ impl<'a> RunContext<'a> {
 
     /// Whether the dead rows stay, and copies of the jobs go to another queue.
     pub(super) fn is_copy(&self) -> bool {
-        self.run.intent.action == Action::Copy
+        self.run.intent.action.leaves_rows()
     }
 
     /// Whether the jobs go to a destination outside the database.

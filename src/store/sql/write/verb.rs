@@ -104,7 +104,7 @@ impl<'s> BatchWriter<'s> {
         };
         let kept =
             batch.action.edits() || batch.journal.as_ref().is_some_and(|journal| journal.copies() == RowCopies::Whole);
-        let leaves_rows = batch.action == Action::Copy;
+        let leaves_rows = batch.action.leaves_rows();
         let own_instant = |step: &VerbStep| own_instants(step.sql.get_ref());
         Ok(Work {
             // A verb without a guard is refused when its file is read.
